@@ -138,7 +138,7 @@ is(said('tree'), $gone, 'the densities fitted before are stale');
 is(said('parent'), $gone, 'so are those of a tree by inheritance');
 # Its look at staleness is at most a second old.
 my $warning = '';
-ok(wait_until(sub { $warning .= (ask($session, $question))[1]; $warning =~ /density of tree\.w.*density of tree\.v/s }),
+ok(wait_until(sub { $warning .= (ask($session, $question))[1]; $warning =~ /density of tree\.w/ && $warning =~ /density of tree\.v/ }),
   'their answers warn');
 like($warning, qr/its rows are elsewhere/, 'and say why');
 like((both(q{SET kde_aqp.stale = error; SELECT approx_count('parent.v')}))[1],

@@ -142,7 +142,7 @@ TEST(JointFormat, FloatsOfThreeBytes) {
     if (std::fabs(p.coordinate[2 * i]) <= kFarthest) {
       const double x = 3 + 0.5 * std::bit_cast<float>(p.value[2 * i]);
       wanted.push_back(3 + 0.5 * raw_number(p.column[0], x));
-      EXPECT_NEAR(wanted.back(), x, 0.5 * 4 * kRawSlack);
+      EXPECT_NEAR(wanted.back(), x, 0.5 * 4 * raw_slack(3));
     }
   }
   std::sort(is.begin(), is.end());

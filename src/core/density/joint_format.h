@@ -156,10 +156,10 @@ struct JointColumn {
 static_assert(sizeof(JointColumn) == 16 + 4 * sizeof(double));
 
 // The float f that is stored of a finite value x: whoever stores or compares values rounds so. What
-// is farther than a float of that unit tells is as far as one can be. Of three bytes, f is off by
-// at most kRawSlack of itself.
+// is farther than a float of that unit tells is as far as one can be. f is off by at most
+// raw_slack() of itself.
 inline constexpr double kMostRaw = 1e38;
-inline constexpr double kRawSlack = 0x1p-16;
+constexpr double raw_slack(int value_bytes) { return value_bytes == 3 ? 0x1p-16 : 0x1p-24; }
 float raw_number(const JointColumn& c, double x);
 // Of a number of so many bytes, the largest.
 constexpr std::int32_t most_packed(int bytes) { return 0x7fffffff >> (32 - 8 * bytes); }

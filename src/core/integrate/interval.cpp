@@ -418,8 +418,8 @@ Interval sum_of_unseen(const DensityView& d, const Range& range, const IntervalO
   return {kNan, std::min(0.0, mean.lower * most), std::max(0.0, mean.upper * most)};
 }
 
-// Whether several values of the column's type are that double (src/pg/base/values.cpp and
-// numeric_decode.cpp say which).
+}  // namespace
+
 bool stands_for_several(ValueType type, double x) {
   switch (type) {
     case ValueType::int8:
@@ -437,8 +437,6 @@ bool stands_for_several(ValueType type, double x) {
       return false;
   }
 }
-
-}  // namespace
 
 IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
                                  const IntervalOptions& options) {
@@ -586,7 +584,7 @@ Interval variance_as_fitted(const DensityView& density, const Range& range,
   const Header& all = density.header();
   const bool exact = has_whole_numbers(all) || are_doubles(all.value_type);
   if ((all.flags & kFitted) == 0 || !is_total(all, range) || !exact)
-    half += variance_rounding(all.min, all.max, all.variance, m.variance);
+    half += variance_rounding(all.value_type, all.min, all.max, all.variance, m.variance);
   out.lower = std::max(out.estimate - half, 0.0);
   out.upper = out.estimate + half;
   return out;

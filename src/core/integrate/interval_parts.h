@@ -46,13 +46,19 @@ Interval interval_of_count(const DensityView& density, const Range& range, doubl
 IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
                                  const IntervalOptions& options);
 
+// Whether several values of the column's type are that double (src/pg/base/values.cpp and
+// numeric_decode.cpp say which).
+bool stands_for_several(ValueType type, double x);
+
 // How far a variance may be off that was put together of means in double precision, where these are
-// far from 0 beside their spread; elsewhere that is nothing.
+// far from 0 beside their spread, or values that differ are one double; elsewhere that is nothing.
 // all: that of all values.
-inline double variance_rounding(double min, double max, double all, double variance) {
+inline double variance_rounding(ValueType type, double min, double max, double all,
+                                double variance) {
   constexpr double kNothing = 0x1p-20;
   const double ulp = 0x1p-53 * std::max(std::fabs(min), std::fabs(max));
-  const bool is_far = min < max && ulp > kNothing * std::sqrt(all);
+  const bool may_differ = min < max || stands_for_several(type, min);
+  const bool is_far = may_differ && ulp > kNothing * std::sqrt(all);
   return is_far ? 4 * ulp * (std::sqrt(variance) + ulp) : 0;
 }
 

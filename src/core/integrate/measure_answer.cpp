@@ -287,11 +287,17 @@ void widen(double half, Interval* interval) {
   interval->upper += half;
 }
 
-// The interval where no row was seen, as of the fit: some may be there.
-Interval not_seen(const Range& range, const Interval& count, double least) {
-  if (range.empty || !(count.upper > 0)) return {kNan, kNan, kNan};
-  return {kNan, least, kInfinity};
+// Between which y lies where no row was seen and some may be, as of the fit; false: none is there.
+bool may_hold_unseen(const DensityView& density, const MeasureView& measure, const Range& range,
+                     const Interval& count, ValueBounds* y) {
+  if (range.empty || !(count.upper > 0)) return false;
+  const MeasureHeader& m = measure.header();
+  const bool known = (density.header().flags & kEveryRowRead) != 0 && m.rows > 0;
+  *y = known ? ValueBounds{m.min, m.max} : ValueBounds{-kInfinity, kInfinity};
+  return true;
 }
+
+constexpr Interval kNone = {kNan, kNan, kNan};
 
 }  // namespace
 
@@ -337,7 +343,9 @@ Interval measure_mean_interval(const DensityView& density, const MeasureView& me
   const Interval count = answer.count(options);
   const ChangedRows changed = measure_changed_rows(density, measure, range, options);
   if (!(m.finite > 0)) {
-    Interval out = not_seen(range, count, -kInfinity);
+    ValueBounds y;
+    Interval out = kNone;
+    if (may_hold_unseen(density, measure, range, count, &y)) out = {kNan, y.low, y.high};
     changed.mean(0, &out);
     return out;
   }
@@ -364,7 +372,10 @@ Interval measure_sum_interval(const DensityView& density, const MeasureView& mea
   const Interval count = answer.count(options);
   const ChangedRows changed = measure_changed_rows(density, measure, range, options);
   if (!(m.finite > 0)) {
-    Interval out = not_seen(range, count, -kInfinity);
+    ValueBounds y;
+    Interval out = kNone;
+    if (may_hold_unseen(density, measure, range, count, &y))
+      out = {kNan, count.upper * std::min(y.low, 0.0), count.upper * std::max(y.high, 0.0)};
     changed.sum(&out);
     return out;
   }
@@ -392,7 +403,10 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
   const Interval count = answer.count(options);
   const ChangedRows changed = measure_changed_rows(density, measure, range, options);
   if (!(m.finite > 0)) {
-    Interval out = not_seen(range, count, 0);
+    ValueBounds y;
+    Interval out = kNone;
+    if (may_hold_unseen(density, measure, range, count, &y))
+      out = {kNan, 0, (y.high - y.low) * (y.high - y.low) / 4};
     changed.variance(0, &out);
     return out;
   }
@@ -409,7 +423,7 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
   }
   const bool exact = h.decimals == 0 || are_doubles(h.value_type);
   if ((density.header().flags & kFitted) == 0 || !exact)
-    half += variance_rounding(h.min, h.max, h.variance, m.variance);
+    half += variance_rounding(h.value_type, h.min, h.max, h.variance, m.variance);
   Interval out = {m.variance, std::max(m.variance - half, 0.0), m.variance + half};
   changed.variance(count.lower, &out);
   return out;

@@ -339,12 +339,16 @@ class Uncertainty {
     return std::min<double>(ratio_at(h_.mean_error, std::max(finite_, 1e-9)), 1.0);
   }
 
-  // How far the mean of values of three bytes may be from that of the values, or one from the
+  // How far the mean of values as they are stored may be from that of the values, or one from the
   // other.
   double value_rounding() const {
+    if (m_.moments_are_marginal || m_.target < 0) return 0;
     const JointColumn& c = density_.column(m_.target);
-    if (m_.moments_are_marginal || c.value_bytes != 3 || (c.flags & kLatticeValues) != 0) return 0;
-    return kRawSlack * std::hypot(m_.mean - c.value_center, std::sqrt(m_.variance));
+    if (c.value_bytes == 0) return 0;
+    const double farthest = std::hypot(m_.mean - c.value_center, std::sqrt(m_.variance));
+    if ((c.flags & kLatticeValues) == 0) return raw_slack(c.value_bytes) * farthest;
+    const double largest = std::fabs(c.value_center) + std::fabs(m_.mean) + farthest;
+    return m_.finite > 0 ? sum_rounding(m_.finite, largest, c.value_unit) / m_.finite : 0;
   }
 
   // The standard deviation of values of which nothing is known but that they lie between the

@@ -402,17 +402,11 @@ class Answering {
 
   Answer as_of_now(const PlainAggregate& a, Answer answer) const {
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const kde::ChangedRows& changed = answer.changed;
     if (!(changed.rows > 0)) return answer;
     const kde::Interval fitted = answer.count;
     changed.count(&answer.count);
-    if (!(fitted.estimate > 0)) {
-      // Rows that a sample did not meet may have any value.
-      const bool unseen = fitted.upper > 0;
-      answer.interval = {kNone, unseen ? -kInfinity : kNone, unseen ? kInfinity : kNone};
-      answer.mean = answer.interval;
-    }
+    if (!(fitted.upper > 0)) answer.interval = answer.mean = {kNone, kNone, kNone};
     changed.sum(&answer.interval);
     if (a.answer == PlainAnswer::avg) changed.mean(fitted.lower, &answer.mean);
     return answer;
@@ -489,8 +483,10 @@ class Answering {
         out->extreme = extreme_of(a.answer == PlainAnswer::max, q, density);
       return true;
     }
-    if (!(out->count.estimate > 0)) return true;
+    // Where no row was met there may be some.
+    if (!(out->count.upper > 0)) return true;
     out->interval = known(true, a, density, q);
+    if (!(out->count.estimate > 0)) out->interval.estimate = 0;
     if (a.answer == PlainAnswer::avg) out->mean = interval(Aggregate::avg, q, density);
     return true;
   }
@@ -605,10 +601,10 @@ class Answering {
     return row;
   }
 
-  // Notes how far it may be off; false: too far.
-  bool is_close(const PlainAggregate& a, const kde::Interval& i, bool lost_digits) {
-    const double half = i.upper / 2 - i.lower / 2;
-    double error = half == 0 ? 0 : half / std::fabs(i.estimate);
+  // Notes how far it may be off; false: too far. shown: what becomes of the estimate.
+  bool is_close(const PlainAggregate& a, const kde::Interval& i, double shown, bool lost_digits) {
+    const double half = i.upper / 2 - i.lower / 2 + std::fabs(shown - i.estimate);
+    double error = i.lower == i.upper ? 0 : half / std::fabs(shown);
     if (lost_digits) error = std::max(error, kDoubleError);
     if (error <= asked_.error) {
       out_.error = std::max(out_.error, error);
@@ -692,12 +688,13 @@ class Answering {
         if (answer.count.upper < 0.5) return true;  // NULL
         if (!(answer.count.lower >= 0.5)) return refuse(PlainOutcome::unsure);
       }
-      if (!(answer.count.upper < 0.5) && !is_close(a, answer.count, lost)) return false;
+      const double whole = std::rint(i.estimate);
+      if (!(answer.count.upper < 0.5) && !is_close(a, i, whole, lost)) return false;
       const double n = answer.count.upper < 0.5 ? 0
                        : is_end                 ? std::max(0.0, end_of(a, i, 1))
-                                                : answer.count.estimate;
+                                                : whole;
       if (!(n < 9e18)) return refuse(PlainOutcome::out_of_type);
-      row->values[at] = Int64GetDatum(static_cast<int64>(std::rint(n)));
+      row->values[at] = Int64GetDatum(static_cast<int64>(n));
       row->nulls[at] = false;
       return true;
     }
@@ -708,41 +705,68 @@ class Answering {
       return put_extreme(a, answer.extreme, type, &row->values[at], &row->nulls[at]);
     if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev)
       return put_variance(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
-    double sum = answer.interval.estimate;
-    // Sums have the decimals of their values, as far as double precision has them.
+    return a.answer == PlainAnswer::sum
+               ? put_sum(a, i, is_end, type, &row->values[at], &row->nulls[at])
+               : put_mean(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
+  }
+
+  // A sum with the decimals of its values, as far as double precision has them.
+  struct Digits {
+    int decimals;  // -1: not known
+    double unit;   // so many make one
+    bool all;      // whether a sum has them
+    double round(double sum) const { return all ? std::rint(sum * unit) / unit : sum; }
+  };
+  Digits digits_of(const PlainAggregate& a, double sum) const {
     const int decimals = decimals_of(a.column, a.type);
     const double unit = decimals > 0 ? std::pow(10.0, decimals) : 1;
-    const bool has_digits = decimals >= 0 && std::fabs(sum) * unit < kMostWhole;
-    if (!is_close(a, i, lost || !has_digits)) return false;
-    const bool is_mean_end = is_end && a.answer == PlainAnswer::avg;
-    const double end = a.end == PlainEnd::lower ? i.lower : i.upper;
-    if (is_end && !is_mean_end) sum = has_digits ? end_of(a, i, unit) : end;
-    if (has_digits) sum = std::rint(sum * unit) / unit;
+    return {decimals, unit, decimals >= 0 && std::fabs(sum) * unit < kMostWhole};
+  }
+
+  bool put_sum(const PlainAggregate& a, const kde::Interval& i, bool is_end, Oid type, Datum* value,
+               bool* is_null) {
+    const Digits digits = digits_of(a, i.estimate);
+    double sum = digits.round(i.estimate);
+    if (!is_close(a, i, sum, may_have_lost(a) || !digits.all)) return false;
+    if (is_end)
+      sum = digits.all ? end_of(a, i, digits.unit) : a.end == PlainEnd::lower ? i.lower : i.upper;
+    if (type == INT8OID && std::fabs(sum) < 9e18)
+      *value = Int64GetDatum(static_cast<int64>(sum));
+    else if (type == FLOAT8OID)
+      *value = Float8GetDatum(sum);
+    else if (type == NUMERICOID)
+      *value = as_numeric(sum, a.scale >= 0 ? a.scale : digits.decimals);
+    else
+      return refuse(type == INT8OID ? PlainOutcome::out_of_type : PlainOutcome::other_shape);
+    *is_null = false;
+    return true;
+  }
+
+  // Of a sum and a count that are certain their quotient, as the server has it; else the estimate.
+  bool put_mean(const PlainAggregate& a, const Answer& answer, bool is_end, Oid type, Datum* value,
+                bool* is_null) {
+    const kde::Interval& i = answer.mean;
+    const kde::Interval& sum = answer.interval;
+    const Digits digits = digits_of(a, sum.estimate);
+    if (!is_close(a, i, i.estimate, may_have_lost(a) || !digits.all)) return false;
+    const bool certain = digits.all && sum.lower == sum.upper &&
+                         answer.count.lower == answer.count.upper && i.lower == i.upper;
     const double count = std::rint(answer.count.estimate);
-    Datum value;
-    switch (type) {
-      case INT8OID:
-        if (!(std::fabs(sum) < 9e18)) return refuse(PlainOutcome::out_of_type);
-        value = Int64GetDatum(static_cast<int64>(sum));
-        break;
-      case FLOAT8OID:
-        value = Float8GetDatum(is_mean_end                    ? end
-                               : a.answer == PlainAnswer::sum ? sum
-                               : has_digits                   ? sum / count
-                                                              : i.estimate);
-        break;
-      case NUMERICOID:
-        value =
-            is_mean_end ? as_numeric(end, -1) : as_numeric(sum, a.scale >= 0 ? a.scale : decimals);
-        if (a.answer == PlainAnswer::avg && !is_mean_end)
-          value = DirectFunctionCall2(numeric_div, value,
-                                      NumericGetDatum(int64_to_numeric(static_cast<int64>(count))));
-        break;
-      default:
-        return refuse(PlainOutcome::other_shape);
-    }
-    row->values[at] = value;
-    row->nulls[at] = false;
+    const double x = is_end    ? (a.end == PlainEnd::lower ? i.lower : i.upper)
+                     : certain ? digits.round(sum.estimate) / count
+                               : i.estimate;
+    if (type == FLOAT8OID)
+      *value = Float8GetDatum(x);
+    else if (type == NUMERICOID && certain)
+      *value = DirectFunctionCall2(
+          numeric_div,
+          as_numeric(digits.round(sum.estimate), a.scale >= 0 ? a.scale : digits.decimals),
+          NumericGetDatum(int64_to_numeric(static_cast<int64>(count))));
+    else if (type == NUMERICOID)
+      *value = as_numeric(x, -1);
+    else
+      return refuse(PlainOutcome::other_shape);
+    *is_null = false;
     return true;
   }
 
@@ -768,7 +792,7 @@ class Answering {
     // Of one row: NULL.
     if (std::isnan(i.estimate))
       return answer.count.lower == answer.count.upper || refuse(PlainOutcome::unsure);
-    if (!is_close(a, i, true)) return false;
+    if (!is_close(a, i, i.estimate, true)) return false;
     const double x = !is_end ? i.estimate : a.end == PlainEnd::lower ? i.lower : i.upper;
     if (type == NUMERICOID)
       *value = as_numeric(x, -1);
@@ -791,9 +815,10 @@ class Answering {
       const bool is_null =
           (!counts(a) || a.answer == PlainAnswer::ones) && !(answers[k].count.estimate > 0);
       if (is_null) i->estimate = std::numeric_limits<double>::quiet_NaN();
-      if (is_null && !(answers[k].changed.rows > 0)) i->lower = i->upper = i->estimate;
+      if (is_null && !(answers[k].count.upper > 0)) i->lower = i->upper = i->estimate;
       // Where there may be rows, and no answer, that is no accurate one.
-      if (std::isfinite(asked_.error) && !(answers[k].count.upper < 0.5) && !is_close(a, *i, false))
+      if (std::isfinite(asked_.error) && !(answers[k].count.upper < 0.5) &&
+          !is_close(a, *i, i->estimate, false))
         return false;
     }
     return true;
@@ -819,11 +844,10 @@ class Answering {
       add_extreme(plan_.aggregate[k], one, &answers[k]);
       add(&answers[k].interval, one.interval);
       // The mean of several groups: that of their sums and counts, each as far off as it may be.
-      const kde::Interval before = answers[k].mean;
-      const bool first = answers[k].count.estimate == 0;
+      const bool first = !(answers[k].count.upper > 0);
       answers[k].changed.take_in(one.changed);
       add(&answers[k].count, one.count);
-      answers[k].mean = first ? one.mean : mean_of(answers[k], before);
+      if (first || one.count.upper > 0) answers[k].mean = first ? one.mean : mean_of(answers[k]);
     }
     return true;
   }
@@ -849,14 +873,15 @@ class Answering {
                                                  : std::min(to->extreme, one.extreme);
   }
 
-  static kde::Interval mean_of(const Answer& a, const kde::Interval& before) {
-    if (!(a.count.lower > 0)) return before;
+  static kde::Interval mean_of(const Answer& a) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const double mean = a.interval.estimate / a.count.estimate;
     const double half =
         (std::max(a.interval.upper - a.interval.estimate, a.interval.estimate - a.interval.lower) +
          std::fabs(mean) *
              std::max(a.count.upper - a.count.estimate, a.count.estimate - a.count.lower)) /
         a.count.lower;
+    if (!(a.count.lower > 0)) return {mean, -kInfinity, kInfinity};
     return {mean, mean - half, mean + half};
   }
 

@@ -109,3 +109,49 @@ SELECT q, differs(q) FROM unnest(ARRAY[
   'SELECT round(variance(b), 6) FROM far', 'SELECT round(stddev(b), 6) FROM far', 'SELECT round(var_pop(m), 6) FROM far', 'SELECT sum(b) FROM far',
   'SELECT avg(b) FROM far', 'SELECT round(variance(b), 6) FROM far WHERE k < 5', 'SELECT round(variance(n), 6) FROM far',
   'SELECT round(variance(b), 6) FROM far WHERE b > 1000000000000000']) AS q;
+
+-- What is shown of an answer lies within its interval, and so does the truth; every row was read.
+CREATE TABLE shown AS SELECT x, 19::numeric(5, 2) AS c, 7 AS i, (1e7 * x)::bigint AS b, round((100 * x)::numeric, 2) AS n,
+  1000 + k % 2 AS near, timestamp '2026-01-01' + (k * 7919 % 901) * interval '6 hours' AS at, CASE WHEN k % 8 = 0 THEN 'g2' ELSE 'g1' END AS g,
+  9223372036854775807 - k % 20 AS last, k % 5 AS five, CASE WHEN k % 2 = 0 THEN 1 ELSE -1 END * sqrt((k / 2)::float8) * 1e4 + (k = 1)::int AS float
+FROM (SELECT k, (100 * (k * 0.6180339887498949 - floor(k * 0.6180339887498949)))::float8 AS x FROM generate_series(1, 20000) AS k) AS r;
+VACUUM ANALYZE shown;
+SELECT count(kde_fit('shown', c, sample_rows => -1)) FROM unnest('{b,n,last}'::name[]) AS c;
+SELECT count(kde_fit('shown', 'x', sample_rows => -1, measures => ARRAY['c', 'i', 'near', 'last']));
+SELECT count(kde_fit('shown', 'at', sample_rows => -1, measures => ARRAY['i'], group_by => 'g'));
+SELECT count(kde_fit('shown', ARRAY['at', 'five', 'float'], seed => 1));
+SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities_full WHERE relation = 'shown'::regclass;
+SELECT pg_stat_force_next_flush();
+CREATE FUNCTION outside(aggregate text, condition text) RETURNS TABLE (shown bigint, truth bigint, answers bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  query text;
+  a record;
+  exact record;
+BEGIN
+  shown := 0; truth := 0; answers := 0;
+  FOR r IN 1 .. 60 LOOP
+    query := format('SELECT %s AS x, approx_lower(%1$s) AS low, approx_upper(%1$s) AS high FROM digits.shown WHERE ', aggregate) ||
+      replace(condition, ':r', r::text);
+    SET LOCAL kde_aqp.approximate = off;
+    EXECUTE query INTO exact;
+    SET LOCAL kde_aqp.approximate = 'all';
+    SET LOCAL kde_aqp.approximate_error = 1;
+    EXECUTE query INTO a;
+    shown := shown + (NOT a.x BETWEEN a.low AND a.high)::int;
+    -- To the digits that doubles have.
+    truth := truth + (NOT exact.x BETWEEN a.low - 1e-12 * abs(a.low) AND a.high + 1e-12 * abs(a.high))::int;
+    answers := answers + (a.low <> a.high OR a.x <> exact.x)::int;
+  END LOOP;
+  RETURN NEXT;
+END $$;
+SELECT a, o.shown, o.truth, o.answers > 0 AS any FROM (VALUES
+  ('avg(c)', 'x BETWEEN :r AND :r + 0.3'), ('avg(i)', 'x BETWEEN :r AND :r + 0.01 * :r'), ('avg(near)', 'x BETWEEN :r AND :r + 0.03 * :r'),
+  ('sum(near)', 'x BETWEEN :r AND :r + 0.03 * :r'), ('count(i)', 'x BETWEEN :r AND :r + 0.03'), ('avg(last)', 'x BETWEEN :r AND :r + 0.2'),
+  ('avg(b)', 'b BETWEEN 10000000 * :r AND 10000000 * :r + 2000000'), ('avg(n)', 'n BETWEEN 100 * :r AND 100 * :r + 13'), ('sum(n)', 'n BETWEEN 100 * :r AND 100 * :r + 13'),
+  ('avg(i)', 'at BETWEEN timestamp ''2026-01-01'' + :r * interval ''1 day'' AND timestamp ''2026-01-02'' + :r * interval ''25 hours'''),
+  ('sum(i)', 'at = timestamp ''2026-01-01'' + :r * interval ''6 hours'' AND g IN (''g1'', ''g2'')'),
+  ('sum(float)', 'five >= 0 AND at >= timestamp ''2026-01-01'' + :r * interval ''1 hour'''),
+  ('avg(float)', 'five >= 0 AND at >= timestamp ''2026-01-01'' + :r * interval ''1 hour'''),
+  ('stddev(last)', 'last > :r'), ('variance(last)', 'x BETWEEN :r AND :r + 3')) AS q(a, c), outside(a, c) AS o;
+-- Values of a group that a cell may hold are in a sum; of values that are one double nothing is known.
+SELECT lower_bound <= 2048 AND upper_bound > 5 AS unsure FROM approx_stddev_ci('shown.last');
