@@ -66,8 +66,7 @@ while ($script =~ /^CREATE (FUNCTION|PROCEDURE) (?:kde_aqp\.)?(\w+)\(.*?\bLANGUA
   my ($name, $text) = ($2, $&);
   next if $3 ne 'C';
   my $symbol = $text =~ /'MODULE_PATHNAME', '(\w+)'/ ? $1 : $name;
-  # KDE_FUNCTION(symbol), or KDE_ANSWER(symbol without the form it answers, ...) and its like.
-  my @files = grep { grep { $symbol =~ /^$_(?:_(?:text|column|kde|joint))?$/ } $source{$_} =~ /^KDE_\w+\((\w+)/mg } keys %source;
+  my @files = grep { $source{$_} =~ /^KDE_EXPORT\($symbol\);/m } keys %source;
   check(@files && !(grep { index($source{$_}, $name) < 0 } @files), "SQL function $name (symbol $symbol) is not named in: @files");
 }
 while ($script =~ /^CREATE (?:(?:UNLOGGED|MATERIALIZED|EVENT|UNIQUE) )*(?:TABLE|VIEW|TRIGGER|INDEX|TYPE|SEQUENCE|AGGREGATE|OPERATOR CLASS|SCHEMA) (?:kde_aqp\.)?(\w+)/mg) {

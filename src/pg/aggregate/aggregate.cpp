@@ -118,7 +118,8 @@ bool read_weight(FunctionCallInfo fcinfo, double* weight) {
 }  // namespace kde_pg
 
 // kde_agg's transition: (internal, value [, method [, weight [, bytes]]]) -> internal.
-KDE_FUNCTION(kde_agg_row) {
+KDE_EXPORT(kde_agg_row);
+Datum kde_agg_row(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   AggregateState* state = state_argument(fcinfo, kState);
   double weight = 1;
@@ -145,7 +146,8 @@ KDE_FUNCTION(kde_agg_row) {
 }
 
 // kde_agg's transition with a measure: (internal, value, measure) -> internal.
-KDE_FUNCTION(kde_agg_measure_row) {
+KDE_EXPORT(kde_agg_measure_row);
+Datum kde_agg_measure_row(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   AggregateState* state = state_argument(fcinfo, kState);
   if (state == nullptr) {
@@ -172,7 +174,8 @@ KDE_FUNCTION(kde_agg_measure_row) {
 }
 
 // The transition of kde_aqp.summary, by which a fit reads every row: kde_agg's, with progress.
-KDE_FUNCTION(kde_summary_row) {
+KDE_EXPORT(kde_summary_row);
+Datum kde_summary_row(PG_FUNCTION_ARGS) {
   constexpr int kRowsPerReport = 4096;
   const Datum result = kde_agg_row(fcinfo);
   auto* state = reinterpret_cast<kde_pg::AggregateState*>(DatumGetPointer(result));
@@ -184,7 +187,8 @@ KDE_FUNCTION(kde_summary_row) {
 }
 
 // rollup's transition: (internal, kde [, bytes]) -> internal.
-KDE_FUNCTION(kde_rollup_row) {
+KDE_EXPORT(kde_rollup_row);
+Datum kde_rollup_row(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   AggregateState* state = state_argument(fcinfo, kRollupState);
   const int32 bytes = read_bytes(fcinfo, kRollupBytes);
@@ -200,7 +204,8 @@ KDE_FUNCTION(kde_rollup_row) {
 }
 
 // (internal, internal) -> internal. The second state keeps what it has and need not live on.
-KDE_FUNCTION(kde_agg_combine) {
+KDE_EXPORT(kde_agg_combine);
+Datum kde_agg_combine(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   MemoryContext context = aggregate_memory(fcinfo);
   AggregateState* state = state_argument(fcinfo, 0);
@@ -218,7 +223,8 @@ KDE_FUNCTION(kde_agg_combine) {
 }
 
 // (internal) -> bytea.
-KDE_FUNCTION(kde_agg_serialize) {
+KDE_EXPORT(kde_agg_serialize);
+Datum kde_agg_serialize(PG_FUNCTION_ARGS) {
   (void)kde_pg::aggregate_memory(fcinfo);
   kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
   kde_pg::merge_waiting(state);
@@ -226,14 +232,16 @@ KDE_FUNCTION(kde_agg_serialize) {
 }
 
 // (bytea, internal) -> internal.
-KDE_FUNCTION(kde_agg_deserialize) {
+KDE_EXPORT(kde_agg_deserialize);
+Datum kde_agg_deserialize(PG_FUNCTION_ARGS) {
   (void)kde_pg::aggregate_memory(fcinfo);
   // A copy is aligned, as what is inside another row need not be.
   PG_RETURN_POINTER(kde_pg::read_state(PG_GETARG_BYTEA_P_COPY(0)));
 }
 
 // (internal) -> kde.
-KDE_FUNCTION(kde_agg_final) {
+KDE_EXPORT(kde_agg_final);
+Datum kde_agg_final(PG_FUNCTION_ARGS) {
   (void)kde_pg::aggregate_memory(fcinfo);
   kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
   if (state == nullptr) PG_RETURN_NULL();

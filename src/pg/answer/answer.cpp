@@ -286,23 +286,41 @@ Datum interval_record(FunctionCallInfo fcinfo, const kde::Interval& interval) {
 
 using kde_pg::Aggregate;
 
-KDE_FUNCTION(approx_count) { return kde_pg::answer(fcinfo, Aggregate::count); }
-KDE_FUNCTION(approx_sum) { return kde_pg::answer(fcinfo, Aggregate::sum); }
-KDE_FUNCTION(approx_avg) { return kde_pg::answer(fcinfo, Aggregate::avg); }
-KDE_FUNCTION(approx_variance) { return kde_pg::answer(fcinfo, Aggregate::variance); }
-KDE_FUNCTION(approx_stddev) { return kde_pg::answer(fcinfo, Aggregate::stddev); }
+KDE_EXPORT(approx_count);
+Datum approx_count(PG_FUNCTION_ARGS) { return kde_pg::answer(fcinfo, Aggregate::count); }
+KDE_EXPORT(approx_sum);
+Datum approx_sum(PG_FUNCTION_ARGS) { return kde_pg::answer(fcinfo, Aggregate::sum); }
+KDE_EXPORT(approx_avg);
+Datum approx_avg(PG_FUNCTION_ARGS) { return kde_pg::answer(fcinfo, Aggregate::avg); }
+KDE_EXPORT(approx_variance);
+Datum approx_variance(PG_FUNCTION_ARGS) { return kde_pg::answer(fcinfo, Aggregate::variance); }
+KDE_EXPORT(approx_stddev);
+Datum approx_stddev(PG_FUNCTION_ARGS) { return kde_pg::answer(fcinfo, Aggregate::stddev); }
 
-#define KDE_ANSWER_WITH_INTERVAL(name, aggregate) \
-  KDE_FUNCTION(name) { return kde_pg::answer_with_interval(fcinfo, aggregate); }
-
-KDE_ANSWER_WITH_INTERVAL(approx_count_ci, Aggregate::count)
-KDE_ANSWER_WITH_INTERVAL(approx_sum_ci, Aggregate::sum)
-KDE_ANSWER_WITH_INTERVAL(approx_avg_ci, Aggregate::avg)
-KDE_ANSWER_WITH_INTERVAL(approx_variance_ci, Aggregate::variance)
-KDE_ANSWER_WITH_INTERVAL(approx_stddev_ci, Aggregate::stddev)
+KDE_EXPORT(approx_count_ci);
+Datum approx_count_ci(PG_FUNCTION_ARGS) {
+  return kde_pg::answer_with_interval(fcinfo, Aggregate::count);
+}
+KDE_EXPORT(approx_sum_ci);
+Datum approx_sum_ci(PG_FUNCTION_ARGS) {
+  return kde_pg::answer_with_interval(fcinfo, Aggregate::sum);
+}
+KDE_EXPORT(approx_avg_ci);
+Datum approx_avg_ci(PG_FUNCTION_ARGS) {
+  return kde_pg::answer_with_interval(fcinfo, Aggregate::avg);
+}
+KDE_EXPORT(approx_variance_ci);
+Datum approx_variance_ci(PG_FUNCTION_ARGS) {
+  return kde_pg::answer_with_interval(fcinfo, Aggregate::variance);
+}
+KDE_EXPORT(approx_stddev_ci);
+Datum approx_stddev_ci(PG_FUNCTION_ARGS) {
+  return kde_pg::answer_with_interval(fcinfo, Aggregate::stddev);
+}
 
 // approx_avg_as(density, as_type, lower, upper, ...): the mean in the column's own type.
-KDE_FUNCTION(approx_avg_as) {
+KDE_EXPORT(approx_avg_as);
+Datum approx_avg_as(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Answering answering;
   if (!answering.read(fcinfo, Aggregate::avg, 2)) PG_RETURN_NULL();

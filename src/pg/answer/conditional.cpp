@@ -55,7 +55,8 @@ kde::Interval mean_at_word(const Call& call, int on, Oid type, Datum value,
 // each element of `at`, which of a category is no number but a text; no row where it or the density
 // is NULL. The estimate is NULL where the density has no rows near. Errors: 22023 unless there are
 // two different columns; those of read_density().
-KDE_FUNCTION(kde_conditional_by_name) {
+KDE_EXPORT(kde_conditional_by_name);
+Datum kde_conditional_by_name(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);

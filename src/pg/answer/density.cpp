@@ -53,7 +53,8 @@ Datum stored(const DensityKey& key) {
 }  // namespace kde_pg
 
 // kde_density(density)
-KDE_FUNCTION(kde_density) {
+KDE_EXPORT(kde_density);
+Datum kde_density(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   const AnyDensity density = density_by_text(PG_GETARG_TEXT_PP(0));
   if (has_measures(density.one_column))
@@ -64,7 +65,8 @@ KDE_FUNCTION(kde_density) {
 }
 
 // kde_density(regclass, name)
-KDE_FUNCTION(kde_density_column) {
+KDE_EXPORT(kde_density_column);
+Datum kde_density_column(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   const TableColumn column = column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)));
   const kde::Header* density = density_of_column(column);
@@ -73,7 +75,8 @@ KDE_FUNCTION(kde_density_column) {
 }
 
 // kde_density(regclass, text[], filter)
-KDE_FUNCTION(kde_density_columns) {
+KDE_EXPORT(kde_density_columns);
+Datum kde_density_columns(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();
   text* filter = PG_ARGISNULL(2) ? nullptr : PG_GETARG_TEXT_PP(2);

@@ -205,7 +205,8 @@ void explain_value(FunctionCallInfo fcinfo, Tuplestorestate* rows, TupleDesc des
 
 // kde_explain(density, lower, upper, by_name_only, measure, filter). Errors: those of the answers,
 // but for that no density covers the question.
-KDE_FUNCTION(kde_explain_by_name) {
+KDE_EXPORT(kde_explain_by_name);
+Datum kde_explain_by_name(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);

@@ -146,7 +146,8 @@ void put_others(const kde::GroupsHeader& header, const kde::IntervalOptions& opt
 }  // namespace kde_pg
 
 // approx_groups(density, lower, upper, by_name_only, ...)
-KDE_FUNCTION(approx_groups) {
+KDE_EXPORT(approx_groups);
+Datum approx_groups(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   constexpr int kLower = 1, kByNameOnly = 3;
   Output out;

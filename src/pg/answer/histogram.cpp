@@ -203,5 +203,11 @@ Datum histogram(FunctionCallInfo fcinfo, int filter, void (*put)(FunctionCallInf
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(approx_histogram) { return kde_pg::histogram(fcinfo, 5, kde_pg::put_equal_bins); }
-KDE_FUNCTION(approx_histogram_at) { return kde_pg::histogram(fcinfo, 3, kde_pg::put_bins_between); }
+KDE_EXPORT(approx_histogram);
+Datum approx_histogram(PG_FUNCTION_ARGS) {
+  return kde_pg::histogram(fcinfo, 5, kde_pg::put_equal_bins);
+}
+KDE_EXPORT(approx_histogram_at);
+Datum approx_histogram_at(PG_FUNCTION_ARGS) {
+  return kde_pg::histogram(fcinfo, 3, kde_pg::put_bins_between);
+}

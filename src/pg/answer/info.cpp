@@ -32,7 +32,8 @@ Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
 
 }  // namespace
 
-KDE_FUNCTION(kde_info) {
+KDE_EXPORT(kde_info);
+Datum kde_info(PG_FUNCTION_ARGS) {
   const kde_pg::AnyDensity density = kde_pg::density_argument(fcinfo, 0);
   if (density.joint != nullptr) PG_RETURN_DATUM(joint_info(fcinfo, *density.joint));
   const kde::Header* h = density.one_column;

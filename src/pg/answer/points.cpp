@@ -44,7 +44,8 @@ double read_end(FunctionCallInfo fcinfo, int argument, double otherwise) {
 }  // namespace kde_pg
 
 // kde_points(density, points, lower, upper). A NULL density has none.
-KDE_FUNCTION(kde_points) {
+KDE_EXPORT(kde_points);
+Datum kde_points(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);

@@ -91,19 +91,22 @@ Datum answer_at_point(FunctionCallInfo fcinfo, AtPoint at) {
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(approx_quantile) {
+KDE_EXPORT(approx_quantile);
+Datum approx_quantile(PG_FUNCTION_ARGS) {
   if (PG_ARGISNULL(1)) PG_RETURN_NULL();
   return kde_pg::answer_quantile(fcinfo, PG_GETARG_FLOAT8(1));
 }
 
-KDE_FUNCTION(approx_quantile_of_text) {
+KDE_EXPORT(approx_quantile_of_text);
+Datum approx_quantile_of_text(PG_FUNCTION_ARGS) {
   if (PG_ARGISNULL(1)) PG_RETURN_NULL();
   const Datum fraction =
       DirectFunctionCall1(float8in, CStringGetDatum(text_to_cstring(PG_GETARG_TEXT_PP(1))));
   return kde_pg::answer_quantile(fcinfo, DatumGetFloat8(fraction));
 }
 
-KDE_FUNCTION(approx_quantiles) {
+KDE_EXPORT(approx_quantiles);
+Datum approx_quantiles(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Call call;
   if (PG_ARGISNULL(1) || !read_call(fcinfo, 2, Needs::order, &call)) PG_RETURN_NULL();
@@ -111,7 +114,8 @@ KDE_FUNCTION(approx_quantiles) {
 }
 
 // approx_quantile_as(density, fraction, as_type, ...)
-KDE_FUNCTION(approx_quantile_as) {
+KDE_EXPORT(approx_quantile_as);
+Datum approx_quantile_as(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Call call;
   if (!read_call(fcinfo, 3, Needs::order, &call)) PG_RETURN_NULL();
@@ -123,7 +127,8 @@ KDE_FUNCTION(approx_quantile_as) {
   return in_own_type(fcinfo, type, 2, DatumGetFloat8(x.value));
 }
 
-KDE_FUNCTION(approx_quantile_ci) {
+KDE_EXPORT(approx_quantile_ci);
+Datum approx_quantile_ci(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Call call;
   if (PG_ARGISNULL(1) || !read_call(fcinfo, 2, Needs::order, &call)) PG_RETURN_NULL();
@@ -142,5 +147,7 @@ KDE_FUNCTION(approx_quantile_ci) {
   return interval_record(fcinfo, interval);
 }
 
-KDE_FUNCTION(kde_pdf) { return kde_pg::answer_at_point(fcinfo, kde::pdf); }
-KDE_FUNCTION(kde_cdf) { return kde_pg::answer_at_point(fcinfo, kde::cdf); }
+KDE_EXPORT(kde_pdf);
+Datum kde_pdf(PG_FUNCTION_ARGS) { return kde_pg::answer_at_point(fcinfo, kde::pdf); }
+KDE_EXPORT(kde_cdf);
+Datum kde_cdf(PG_FUNCTION_ARGS) { return kde_pg::answer_at_point(fcinfo, kde::cdf); }

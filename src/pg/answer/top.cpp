@@ -192,7 +192,8 @@ int list_top(const Call& call, int most, TopValue** out) {
 // approx_top(density, n, by_name_only, filter, confidence, changed_rows). A row for each value that
 // is listed, none where the density is NULL. Errors: 22023 for a number out of range; 55000 for a
 // density that a kernel smooths; those of read_density() and words_of().
-KDE_FUNCTION(approx_top) {
+KDE_EXPORT(approx_top);
+Datum approx_top(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);

@@ -36,10 +36,10 @@ void check_by_name_only(FunctionCallInfo fcinfo, int argument);
 
 }  // namespace kde_pg
 
-// Names the C function behind a SQL function.
-#define KDE_FUNCTION(name)                  \
+// Of the C function behind a SQL function, before its definition, which is by its name.
+#define KDE_EXPORT(name)                    \
   extern "C" {                              \
   PG_FUNCTION_INFO_V1(name);                \
   PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
   }                                         \
-  Datum name(PG_FUNCTION_ARGS)
+  static_assert(true)

@@ -131,21 +131,24 @@ Output begin_output(FunctionCallInfo fcinfo, int columns) {
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(kde_readable_densities) {
+KDE_EXPORT(kde_readable_densities);
+Datum kde_readable_densities(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Output out = begin_output(fcinfo, kCatalogColumns + kUpkeep);
   catalog_visit(GetActiveSnapshot(), put_readable, &out);
   PG_RETURN_NULL();
 }
 
-KDE_FUNCTION(kde_dumped_densities) {
+KDE_EXPORT(kde_dumped_densities);
+Datum kde_dumped_densities(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Output out = begin_output(fcinfo, kCatalogColumns);
   if (option_dump_densities) catalog_visit(GetActiveSnapshot(), put_dumped, &out);
   PG_RETURN_NULL();
 }
 
-KDE_FUNCTION(kde_stored) {
+KDE_EXPORT(kde_stored);
+Datum kde_stored(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Output out = begin_output(fcinfo, kCatalogColumns);
   // REFRESH excludes all who write, but its snapshot may be older than what they wrote.

@@ -328,7 +328,8 @@ bool has_null_column(HeapTuple tuple, TupleDesc desc) {
 
 }  // namespace
 
-KDE_FUNCTION(kde_on_row) {
+KDE_EXPORT(kde_on_row);
+Datum kde_on_row(PG_FUNCTION_ARGS) {
   check_trigger(fcinfo, "kde_aqp.on_row");
   const TriggerData* data = reinterpret_cast<TriggerData*>(fcinfo->context);
   if (!TRIGGER_FIRED_FOR_ROW(data->tg_event) || !TRIGGER_FIRED_BEFORE(data->tg_event))
@@ -366,7 +367,8 @@ KDE_FUNCTION(kde_on_row) {
   PG_RETURN_POINTER(NULL);
 }
 
-KDE_FUNCTION(kde_has_densities) {
+KDE_EXPORT(kde_has_densities);
+Datum kde_has_densities(PG_FUNCTION_ARGS) {
   if (!kde_pg::catalog_seems_empty()) PG_RETURN_BOOL(true);
   const Oid door = kde_pg::door_oid_or_invalid();
   if (!OidIsValid(door) || !ConditionalLockRelationOid(door, AccessShareLock))
@@ -379,7 +381,8 @@ KDE_FUNCTION(kde_has_densities) {
 }
 
 // kde_aqp.follow_drop().
-KDE_FUNCTION(kde_on_drop) {
+KDE_EXPORT(kde_on_drop);
+Datum kde_on_drop(PG_FUNCTION_ARGS) {
   // The extension itself may be what is being dropped.
   if (!OidIsValid(kde_pg::catalog_oid_or_invalid())) PG_RETURN_NULL();
   static SPIPlanPtr plan = nullptr;
@@ -399,7 +402,8 @@ KDE_FUNCTION(kde_on_drop) {
 }
 
 // kde_aqp.follow_alter().
-KDE_FUNCTION(kde_on_alter) {
+KDE_EXPORT(kde_on_alter);
+Datum kde_on_alter(PG_FUNCTION_ARGS) {
   if (!OidIsValid(kde_pg::catalog_oid_or_invalid())) PG_RETURN_NULL();
   static SPIPlanPtr plan = nullptr;
   patiently([] {

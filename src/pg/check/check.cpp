@@ -75,7 +75,8 @@ const char* summary_of(List* findings, int densities) {
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(kde_check) {
+KDE_EXPORT(kde_check);
+Datum kde_check(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Findings findings;
   int densities = 0;

@@ -484,7 +484,8 @@ int read_questions(FunctionCallInfo fcinfo, int argument) {
 }  // namespace kde_pg
 
 // kde_self_check(density, by_name_only, filter, questions, seed)
-KDE_FUNCTION(kde_self_check) {
+KDE_EXPORT(kde_self_check);
+Datum kde_self_check(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   reject_null(fcinfo, 0, "density");
   check_by_name_only(fcinfo, 1);

@@ -110,7 +110,8 @@ void fill_card(const kde::DeviceInfo& card, int number, DeviceRow* row) {
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(kde_devices) {
+KDE_EXPORT(kde_devices);
+Datum kde_devices(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {

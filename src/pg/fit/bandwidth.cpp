@@ -51,7 +51,8 @@ kde::LscvDivisor read_divisor(bool leave_one_out) {
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(kde_bandwidth) {
+KDE_EXPORT(kde_bandwidth);
+Datum kde_bandwidth(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   // SQL's convention for a function of data: of nothing known, nothing is known.
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
@@ -92,7 +93,8 @@ KDE_FUNCTION(kde_bandwidth) {
   PG_RETURN_FLOAT8(found.h);
 }
 
-KDE_FUNCTION(kde_bandwidth_matrix) {
+KDE_EXPORT(kde_bandwidth_matrix);
+Datum kde_bandwidth_matrix(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   reject_null(fcinfo, 1, "method");

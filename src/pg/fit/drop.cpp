@@ -32,7 +32,8 @@ bool drop(const DensityKey& key, bool if_exists) {
 }  // namespace kde_pg
 
 // kde_drop(density, by_name_only, filter, if_exists)
-KDE_FUNCTION(kde_drop_by_name) {
+KDE_EXPORT(kde_drop_by_name);
+Datum kde_drop_by_name(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_drop()");
   reject_null(fcinfo, 0, "density");

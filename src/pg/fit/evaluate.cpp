@@ -81,7 +81,8 @@ ArrayType* make_numbers(int m) {
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(kde_evaluate) {
+KDE_EXPORT(kde_evaluate);
+Datum kde_evaluate(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   // SQL's convention for a function of data: of nothing known, nothing is known.
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();

@@ -107,7 +107,8 @@ const char* expected_error_text(const kde::Header* density) {
 }  // namespace kde_pg
 
 // kde_aqp.expected_error(kde) -> text
-KDE_FUNCTION(kde_expected_error) {
+KDE_EXPORT(kde_expected_error);
+Datum kde_expected_error(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   const AnyDensity density = any_density_from_datum(PG_GETARG_DATUM(0));
   if (density.joint != nullptr) PG_RETURN_NULL();

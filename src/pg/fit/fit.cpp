@@ -36,7 +36,8 @@ DensityRequest read_request(FunctionCallInfo fcinfo) {
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(kde_fit) {
+KDE_EXPORT(kde_fit);
+Datum kde_fit(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_fit()");
   DensityRequest request = read_request(fcinfo);

@@ -9,7 +9,8 @@ extern "C" {
 }
 
 // kde_fit(regclass, text[], ...)
-KDE_FUNCTION(kde_fit_columns) {
+KDE_EXPORT(kde_fit_columns);
+Datum kde_fit_columns(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_fit()");
   reject_null(fcinfo, 0, "relation");

@@ -491,7 +491,8 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
 }  // namespace kde_pg
 
 // kde_aqp.shard_counters(regclass) -> bigint[]
-KDE_FUNCTION(kde_shard_counters) {
+KDE_EXPORT(kde_shard_counters);
+Datum kde_shard_counters(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Counters counters = read_counters(PG_GETARG_OID(0));
   note_columns(&counters);
@@ -501,7 +502,8 @@ KDE_FUNCTION(kde_shard_counters) {
 }
 
 // kde_aqp.shard_density(relation, column, measures, filter, method, every_row, blocks, bytes, seed)
-KDE_FUNCTION(kde_shard_density) {
+KDE_EXPORT(kde_shard_density);
+Datum kde_shard_density(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   for (const int required : {0, 1, 4, 5, 6, 7, 8}) reject_null(fcinfo, required, "argument");
   const Oid oid = PG_GETARG_OID(0);

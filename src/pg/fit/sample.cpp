@@ -9,7 +9,8 @@ extern "C" {
 }
 
 // kde_sample(regclass, name, seed)
-KDE_FUNCTION(kde_sample) {
+KDE_EXPORT(kde_sample);
+Datum kde_sample(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, "column_name");

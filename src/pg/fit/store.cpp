@@ -104,7 +104,8 @@ void fit_by_query(const DensityRequest& request, Relation relation, DensityFit* 
 }  // namespace kde_pg
 
 // kde_store(relation, column_name, density, query, filter, measures, name) -> text
-KDE_FUNCTION(kde_store) {
+KDE_EXPORT(kde_store);
+Datum kde_store(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_store()");
   reject_null(fcinfo, 0, "relation");

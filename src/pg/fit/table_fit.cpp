@@ -168,7 +168,8 @@ void fit_columns(List* columns, const FitRequest& asked, Relation relation) {
 }  // namespace kde_pg
 
 // kde_fit(regclass, seed)
-KDE_FUNCTION(kde_fit_table) {
+KDE_EXPORT(kde_fit_table);
+Datum kde_fit_table(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_fit()");
   reject_null(fcinfo, 0, "relation");

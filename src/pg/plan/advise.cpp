@@ -280,7 +280,8 @@ void put_rest(Answer* to, const Rest& rest) {
 }  // namespace kde_pg
 
 // kde_advise(statements, weights, least_share)
-KDE_FUNCTION(kde_advise) {
+KDE_EXPORT(kde_advise);
+Datum kde_advise(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   constexpr int kResults = 10;
   Answer to = {};

@@ -9,8 +9,10 @@ extern "C" {
 #include "nodes/nodeFuncs.h"
 }
 
-KDE_FUNCTION(kde_approx_lower) { PG_RETURN_DATUM(PG_GETARG_DATUM(0)); }
-KDE_FUNCTION(kde_approx_upper) { PG_RETURN_DATUM(PG_GETARG_DATUM(0)); }
+KDE_EXPORT(kde_approx_lower);
+Datum kde_approx_lower(PG_FUNCTION_ARGS) { PG_RETURN_DATUM(PG_GETARG_DATUM(0)); }
+KDE_EXPORT(kde_approx_upper);
+Datum kde_approx_upper(PG_FUNCTION_ARGS) { PG_RETURN_DATUM(PG_GETARG_DATUM(0)); }
 
 namespace kde_pg {
 

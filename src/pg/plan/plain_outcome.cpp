@@ -104,7 +104,8 @@ void request_outcome_memory() {
 }  // namespace kde_pg
 
 // kde_aqp.plain_sql_outcomes()
-KDE_FUNCTION(kde_plain_sql_outcomes) {
+KDE_EXPORT(kde_plain_sql_outcomes);
+Datum kde_plain_sql_outcomes(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   TupleDesc desc;
   constexpr int kResults = 3;

@@ -148,7 +148,8 @@ bool ask(Oid relation, const char* predicate, const char* measure, const Accurac
 
 // approx_where(relation, predicate, by_name_only, measure, max_relative_error, otherwise,
 // confidence, changed_rows)
-KDE_FUNCTION(kde_approx_where) {
+KDE_EXPORT(kde_approx_where);
+Datum kde_approx_where(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   constexpr int kResults = 11;
   if (PG_ARGISNULL(kRelation) || PG_ARGISNULL(kPredicate)) PG_RETURN_NULL();
@@ -179,7 +180,8 @@ KDE_FUNCTION(kde_approx_where) {
 }
 
 // kde_explain_query(query)
-KDE_FUNCTION(kde_explain_query) {
+KDE_EXPORT(kde_explain_query);
+Datum kde_explain_query(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   constexpr int kResults = 5;
   TupleDesc desc;

@@ -333,16 +333,24 @@ Datum of_text(FunctionCallInfo fcinfo, const Arguments& at, Draw draw) {
 // kde_plot(density, width, height, by_name_only, lower, upper, kind, filter, confidence); no row of
 // a NULL density. Errors: 22023 for sizes, kinds and bounds that make no sense, and a density of
 // several columns; 0A000 for what a category has not; those of read_density().
-KDE_FUNCTION(kde_plot) { return kde_pg::plot(fcinfo, kde_pg::kPlot); }
+KDE_EXPORT(kde_plot);
+Datum kde_plot(PG_FUNCTION_ARGS) { return kde_pg::plot(fcinfo, kde_pg::kPlot); }
 // The same of a name as text. (Beside the next an untyped literal would be of no one type.)
-KDE_FUNCTION(kde_plot_name) { return kde_pg::of_text(fcinfo, kde_pg::kPlot, kde_pg::plot); }
+KDE_EXPORT(kde_plot_name);
+Datum kde_plot_name(PG_FUNCTION_ARGS) {
+  return kde_pg::of_text(fcinfo, kde_pg::kPlot, kde_pg::plot);
+}
 // kde_plot(densities, labels, width, height, by_name_only, lower, upper, kind, confidence). NULLs
 // among them are left out. Errors besides: 42804 for densities of different types; 2202E for arrays
 // of other shapes.
-KDE_FUNCTION(kde_plot_array) { return kde_pg::plot(fcinfo, kde_pg::kPlotOfArray); }
+KDE_EXPORT(kde_plot_array);
+Datum kde_plot_array(PG_FUNCTION_ARGS) { return kde_pg::plot(fcinfo, kde_pg::kPlotOfArray); }
 
 // kde_svg(density, width, height, by_name_only, lower, upper, kind, filter, confidence, title); the
 // others as above.
-KDE_FUNCTION(kde_svg) { return kde_pg::svg(fcinfo, kde_pg::kSvg); }
-KDE_FUNCTION(kde_svg_name) { return kde_pg::of_text(fcinfo, kde_pg::kSvg, kde_pg::svg); }
-KDE_FUNCTION(kde_svg_array) { return kde_pg::svg(fcinfo, kde_pg::kSvgOfArray); }
+KDE_EXPORT(kde_svg);
+Datum kde_svg(PG_FUNCTION_ARGS) { return kde_pg::svg(fcinfo, kde_pg::kSvg); }
+KDE_EXPORT(kde_svg_name);
+Datum kde_svg_name(PG_FUNCTION_ARGS) { return kde_pg::of_text(fcinfo, kde_pg::kSvg, kde_pg::svg); }
+KDE_EXPORT(kde_svg_array);
+Datum kde_svg_array(PG_FUNCTION_ARGS) { return kde_pg::svg(fcinfo, kde_pg::kSvgOfArray); }

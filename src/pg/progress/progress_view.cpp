@@ -64,7 +64,8 @@ void put_row(const ProgressReport& report, TupleDesc desc, Tuplestorestate* rows
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(kde_progress) {
+KDE_EXPORT(kde_progress);
+Datum kde_progress(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);

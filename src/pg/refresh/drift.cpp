@@ -203,7 +203,8 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
 }  // namespace kde_pg
 
 // kde_drift(density, by_name_only, filter, sample_rows, seed)
-KDE_FUNCTION(kde_drift_by_name) {
+KDE_EXPORT(kde_drift_by_name);
+Datum kde_drift_by_name(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_drift()");
   reject_null(fcinfo, 0, "density");

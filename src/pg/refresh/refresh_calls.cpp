@@ -123,7 +123,8 @@ int compare_ids(const ListCell* a, const ListCell* b) {
 }  // namespace kde_pg
 
 // Who may: open_maintained_relation() asks (privileges.h: the owner, and who has MAINTAIN).
-KDE_FUNCTION(kde_refresh) {
+KDE_EXPORT(kde_refresh);
+Datum kde_refresh(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_refresh()");
   reject_null(fcinfo, 0, "relation");
@@ -149,7 +150,8 @@ KDE_FUNCTION(kde_refresh) {
   return static_cast<Datum>(0);
 }
 
-KDE_FUNCTION(kde_refresh_all) {
+KDE_EXPORT(kde_refresh_all);
+Datum kde_refresh_all(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_refresh_all()");
   reject_null(fcinfo, 0, "force");
@@ -198,7 +200,8 @@ Relation change_settings(text* name, text* filter, Change change) {
 }  // namespace kde_pg
 
 // kde_set_refresh(density, by_name_only, filter, enabled, scale_factor, threshold, max_age)
-KDE_FUNCTION(kde_set_refresh_by_name) {
+KDE_EXPORT(kde_set_refresh_by_name);
+Datum kde_set_refresh_by_name(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_set_refresh()");
   reject_null(fcinfo, 0, "density");
@@ -211,7 +214,8 @@ KDE_FUNCTION(kde_set_refresh_by_name) {
 }
 
 // kde_set_plain_sql(density, allowed, by_name_only, filter, as_of)
-KDE_FUNCTION(kde_set_plain_sql) {
+KDE_EXPORT(kde_set_plain_sql);
+Datum kde_set_plain_sql(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_set_plain_sql()");
   reject_null(fcinfo, 0, "density");

@@ -44,7 +44,8 @@ text* name_in(Datum datum) {
 
 // anykde_in(cstring) -> anykde. Errors: those of kde_in for a value's text; 42602 for a text that
 // is neither.
-KDE_FUNCTION(anykde_in) {
+KDE_EXPORT(anykde_in);
+Datum anykde_in(PG_FUNCTION_ARGS) {
   const char* input = PG_GETARG_CSTRING(0);
   if (kde_pg::begins_a_value(input)) return kde_in(fcinfo);
   if (*input != '\0' && !kde_pg::begins_a_name(*input))
@@ -54,14 +55,16 @@ KDE_FUNCTION(anykde_in) {
 }
 
 // anykde_out(anykde) -> cstring.
-KDE_FUNCTION(anykde_out) {
+KDE_EXPORT(anykde_out);
+Datum anykde_out(PG_FUNCTION_ARGS) {
   text* name = kde_pg::name_in(PG_GETARG_DATUM(0));
   if (name == nullptr) return kde_out(fcinfo);
   PG_RETURN_CSTRING(text_to_cstring(name));
 }
 
 // anykde_recv(internal) -> anykde. Errors: those of kde_recv and of text.
-KDE_FUNCTION(anykde_recv) {
+KDE_EXPORT(anykde_recv);
+Datum anykde_recv(PG_FUNCTION_ARGS) {
   auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
   if (message->cursor < message->len && !kde_pg::begins_a_name(message->data[message->cursor]))
     return kde_recv(fcinfo);
@@ -69,13 +72,15 @@ KDE_FUNCTION(anykde_recv) {
 }
 
 // anykde_send(anykde) -> bytea.
-KDE_FUNCTION(anykde_send) {
+KDE_EXPORT(anykde_send);
+Datum anykde_send(PG_FUNCTION_ARGS) {
   if (kde_pg::name_in(PG_GETARG_DATUM(0)) == nullptr) return kde_send(fcinfo);
   return textsend(fcinfo);
 }
 
 // The cast from text; one that is a value's text is read as that.
-KDE_FUNCTION(anykde_of_text) {
+KDE_EXPORT(anykde_of_text);
+Datum anykde_of_text(PG_FUNCTION_ARGS) {
   text* name = PG_GETARG_TEXT_PP(0);
   const Size length = VARSIZE_ANY_EXHDR(name);
   if (length >= 4 && kde_pg::begins_a_value(VARDATA_ANY(name)))
@@ -88,7 +93,8 @@ KDE_FUNCTION(anykde_of_text) {
 }
 
 // The cast from regclass, which is none: Error 42804 with the form that was meant.
-KDE_FUNCTION(anykde_of_regclass) {
+KDE_EXPORT(anykde_of_regclass);
+Datum anykde_of_regclass(PG_FUNCTION_ARGS) {
   const char* table =
       DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(PG_GETARG_OID(0))));
   const char* column = quote_literal_cstr(psprintf("%s.column", table));

@@ -199,12 +199,14 @@ StringInfo density_to_json(const kde::Header* density) {
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(kde_to_json) {
+KDE_EXPORT(kde_to_json);
+Datum kde_to_json(PG_FUNCTION_ARGS) {
   StringInfo json = kde_pg::density_to_json(PG_GETARG_DENSITY(0));
   PG_RETURN_TEXT_P(cstring_to_text_with_len(json->data, json->len));
 }
 
-KDE_FUNCTION(kde_to_jsonb) {
+KDE_EXPORT(kde_to_jsonb);
+Datum kde_to_jsonb(PG_FUNCTION_ARGS) {
   StringInfo json = kde_pg::density_to_json(PG_GETARG_DENSITY(0));
   return DirectFunctionCall1(jsonb_in, CStringGetDatum(json->data));
 }

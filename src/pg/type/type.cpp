@@ -469,7 +469,8 @@ void send_density(StringInfo out, const Header* density) {
 // kde_in(cstring) -> kde. Errors: 22P02 with what is wrong, soft from PostgreSQL 16 on; of text
 // that could be a density's name with the call that finds it: an untyped literal is read here where
 // a function takes values alone.
-KDE_FUNCTION(kde_in) {
+KDE_EXPORT(kde_in);
+Datum kde_in(PG_FUNCTION_ARGS) {
   const char* input = PG_GETARG_CSTRING(0);
   MemoryContext work = create_work_memory();
   auto* density = Owned<kde::DensityBytes>::create(work);
@@ -490,7 +491,8 @@ KDE_FUNCTION(kde_in) {
 }
 
 // kde_out(kde) -> cstring.
-KDE_FUNCTION(kde_out) {
+KDE_EXPORT(kde_out);
+Datum kde_out(PG_FUNCTION_ARGS) {
   const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
   MemoryContext work = create_work_memory();
   std::string* output = Owned<std::string>::create(work);
@@ -506,7 +508,8 @@ KDE_FUNCTION(kde_out) {
 }
 
 // kde_recv(internal) -> kde. Errors: 22P03 with what is wrong.
-KDE_FUNCTION(kde_recv) {
+KDE_EXPORT(kde_recv);
+Datum kde_recv(PG_FUNCTION_ARGS) {
   auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
   if (is_joint_message(message)) PG_RETURN_POINTER(kde_pg::receive_joint(message));
   Size size;
@@ -518,7 +521,8 @@ KDE_FUNCTION(kde_recv) {
 }
 
 // kde_send(kde) -> bytea.
-KDE_FUNCTION(kde_send) {
+KDE_EXPORT(kde_send);
+Datum kde_send(PG_FUNCTION_ARGS) {
   const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
   StringInfoData message;
   pq_begintypsend(&message);

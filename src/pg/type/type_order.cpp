@@ -47,16 +47,24 @@ bool equal(FunctionCallInfo fcinfo) {
 
 }  // namespace
 
-KDE_FUNCTION(kde_eq) { PG_RETURN_BOOL(equal(fcinfo)); }         // =
-KDE_FUNCTION(kde_ne) { PG_RETURN_BOOL(!equal(fcinfo)); }        // <>
-KDE_FUNCTION(kde_lt) { PG_RETURN_BOOL(compare(fcinfo) < 0); }   // <
-KDE_FUNCTION(kde_le) { PG_RETURN_BOOL(compare(fcinfo) <= 0); }  // <=
-KDE_FUNCTION(kde_gt) { PG_RETURN_BOOL(compare(fcinfo) > 0); }   // >
-KDE_FUNCTION(kde_ge) { PG_RETURN_BOOL(compare(fcinfo) >= 0); }  // >=
-KDE_FUNCTION(kde_cmp) { PG_RETURN_INT32(compare(fcinfo)); }
+KDE_EXPORT(kde_eq);
+Datum kde_eq(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(equal(fcinfo)); }  // =
+KDE_EXPORT(kde_ne);
+Datum kde_ne(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(!equal(fcinfo)); }  // <>
+KDE_EXPORT(kde_lt);
+Datum kde_lt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(compare(fcinfo) < 0); }  // <
+KDE_EXPORT(kde_le);
+Datum kde_le(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(compare(fcinfo) <= 0); }  // <=
+KDE_EXPORT(kde_gt);
+Datum kde_gt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(compare(fcinfo) > 0); }  // >
+KDE_EXPORT(kde_ge);
+Datum kde_ge(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(compare(fcinfo) >= 0); }  // >=
+KDE_EXPORT(kde_cmp);
+Datum kde_cmp(PG_FUNCTION_ARGS) { PG_RETURN_INT32(compare(fcinfo)); }
 
 // kde_hash(kde) -> integer.
-KDE_FUNCTION(kde_hash) {
+KDE_EXPORT(kde_hash);
+Datum kde_hash(PG_FUNCTION_ARGS) {
   struct varlena* bytes = bytes_of(fcinfo, 0);
   const Datum hash = hash_any(reinterpret_cast<const unsigned char*>(VARDATA_ANY(bytes)),
                               static_cast<int>(VARSIZE_ANY_EXHDR(bytes)));
@@ -65,7 +73,8 @@ KDE_FUNCTION(kde_hash) {
 }
 
 // kde_hash_extended(kde, seed bigint) -> bigint; with seed 0 its low 32 bits are kde_hash()'s.
-KDE_FUNCTION(kde_hash_extended) {
+KDE_EXPORT(kde_hash_extended);
+Datum kde_hash_extended(PG_FUNCTION_ARGS) {
   struct varlena* bytes = bytes_of(fcinfo, 0);
   const Datum hash = hash_any_extended(reinterpret_cast<const unsigned char*>(VARDATA_ANY(bytes)),
                                        static_cast<int>(VARSIZE_ANY_EXHDR(bytes)),
