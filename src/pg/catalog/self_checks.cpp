@@ -2,6 +2,7 @@
 #include "pg/catalog/self_checks.h"
 
 #include "pg/catalog/catalog.h"
+#include "pg/catalog/extension_lock.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -132,10 +133,7 @@ void SelfCheckCounts::add(const SelfCheck& check, TimestampTz at) {
 }
 
 Relation open_self_checks(LOCKMODE lock) {
-  const Oid oid = checks_oid_or_invalid();
-  if (!OidIsValid(oid)) raise_other_version();
-  Relation checks = try_table_open(oid, lock);
-  if (checks == nullptr) raise_not_installed();  // dropped while we waited
+  Relation checks = open_own_table(checks_oid_or_invalid, lock);
   if (RelationGetNumberOfAttributes(checks) != kColumns) raise_other_version();
   return checks;
 }
