@@ -1,6 +1,7 @@
 // kde_self_check(), and what the view kde_self_checks shows.
 #include "pg/base/pinned.h"
 #include "pg/base/result_set.h"
+#include "pg/base/subtransaction.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/privileges.h"
@@ -15,6 +16,7 @@ extern "C" {
 }
 
 #include <cmath>
+#include <limits>
 
 namespace kde_pg {
 
@@ -35,14 +37,17 @@ struct Columns {
   void put(double x) { put(Float8GetDatum(x), std::isnan(x)); }
 };
 
+// Without what the table says where its query failed.
 void put_check(Tuplestorestate* rows, TupleDesc desc, const SelfCheck& check) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Columns c;
-  c.put(CStringGetTextDatum(check.question));
-  for (double x :
-       {check.answer.estimate, check.answer.lower, check.answer.upper, check.exact, check.error()})
-    c.put(x);
-  c.put(BoolGetDatum(check.held));
-  c.put(check.ms);
+  c.put(check.question != nullptr ? CStringGetTextDatum(check.question) : 0,
+        check.question == nullptr);
+  for (double x : {check.answer.estimate, check.answer.lower, check.answer.upper}) c.put(x);
+  c.put(check.finished ? check.exact : kNone);
+  c.put(check.finished ? check.error() : kNone);
+  c.put(BoolGetDatum(check.held), !check.finished);
+  c.put(check.finished ? check.ms : kNone);
   tuplestore_putvalues(rows, desc, c.values, c.nulls);
 }
 
@@ -70,6 +75,9 @@ void put_history(HeapTuple, TupleDesc, const CatalogEntry& entry, void* state) {
   c.put(TimestampTzGetDatum(n.last), n.last == 0);
   tuplestore_putvalues(out->rows, out->desc, c.values, c.nulls);
 }
+
+// Of values: a sum that overflows, a division by zero in a measure.
+bool is_of_values(int sqlstate) { return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_DATA_EXCEPTION; }
 
 int read_questions(FunctionCallInfo fcinfo, int argument) {
   reject_null(fcinfo, argument, "questions");
@@ -112,7 +120,17 @@ KDE_FUNCTION(kde_self_check) {
   for (int i = 0; i < questions; ++i) {
     CHECK_FOR_INTERRUPTS();
     SelfCheck check;
-    if (!ask_and_count(*entry, relation, nullptr, &random, i, &check)) continue;
+    bool asked = false;
+    const char* error = nullptr;
+    const auto ask = [&] { asked = ask_and_count(*entry, relation, nullptr, &random, i, &check); };
+    if (!without_error(ask, nullptr, is_of_values, true, &error)) {
+      check.finished = false;
+      ereport(WARNING,
+              (errmsg("could not check a question of the density of %s", display_name(key)),
+               errdetail("The table's rows give an error: %s.", error)));
+    } else if (!asked) {
+      continue;
+    }
     self_check_note(entry->id, entry->fitted_at, check);
     put_check(rows, desc, check);
   }
