@@ -131,7 +131,7 @@ KDE_FUNCTION(kde_self_check) {
     } else if (!asked) {
       continue;
     }
-    self_check_note(entry->id, entry->fitted_at, check);
+    if (check.question != nullptr) self_check_note(entry->id, entry->fitted_at, check);
     put_check(rows, desc, check);
   }
   owner.end();
