@@ -917,6 +917,9 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   // A refresh gives none: it keeps the one there is.
   if (alias != nullptr && locked == nullptr) lock_alias(alias);
   Relation catalog = open_catalog(RowExclusiveLock);
+  // The locks are of the catalog. Where another has come in its place, they are taken of that.
+  catalog_lock(key);
+  if (alias != nullptr && locked == nullptr) lock_alias(alias);
   LatestSnapshot latest;
   latest.take();
   HeapTuple old = locked != nullptr ? row_of(catalog, *locked->entry, latest.get())
