@@ -23,6 +23,7 @@ extern "C" {
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 }
 
 namespace kde_pg {
@@ -124,30 +125,53 @@ int column_in(TupleDesc leaf, const Form_pg_attribute column) {
   return -1;
 }
 
-// What the first `columns` of a relation are in one of its leaves.
-uint64 hash_columns(TupleDesc relation, int columns, TupleDesc leaf) {
-  uint64 hash = static_cast<uint64>(columns);
-  for (int i = 0; i < columns && i < relation->natts; ++i) {
-    const Form_pg_attribute column = TupleDescAttr(relation, i);
-    if (column->attisdropped) continue;
-    const int at = relation == leaf ? i : column_in(leaf, column);
+// What the columns of a relation that a proof is of are in one of its leaves.
+uint64 hash_columns(TupleDesc relation, const Proof& proof, TupleDesc leaf) {
+  uint64 hash = static_cast<uint64>(proof.columns);
+  for (int k = 0; k < proof.columns; ++k) {
+    const int i = proof.column[k] - 1;
     struct {
       int32 of, at;
       uint32 type;
       int32 typmod;
       uint32 collation;
-    } what = {i, at, 0, 0, 0};
-    if (at >= 0) {
-      const Form_pg_attribute other = TupleDescAttr(leaf, at);
+    } what = {i, -1, 0, 0, 0};
+    if (i < relation->natts) {
+      const Form_pg_attribute column = TupleDescAttr(relation, i);
+      what.at = relation == leaf ? i : column_in(leaf, column);
+      if (column->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
+        hash = hash_expression(hash, relation, i);
+    }
+    if (what.at >= 0) {
+      const Form_pg_attribute other = TupleDescAttr(leaf, what.at);
       what.type = other->atttypid;
       what.typmod = other->atttypmod;
       what.collation = other->attcollation;
     }
     hash = hash_more(hash, &what, sizeof what);
-    if (column->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
-      hash = hash_expression(hash, relation, i);
   }
   return hash;
+}
+
+// By which transactions their rows in pg_attribute were written. ALTER TYPE writes them, VACUUM
+// FULL, CLUSTER and ANALYZE do not, and freezing keeps the number. 0: by this one, which may go on
+// to write them.
+uint64 hash_writers(TupleDesc relation, const Proof& proof, Relation leaf) {
+  uint64 hash = 1;
+  for (int k = 0; k < proof.columns; ++k) {
+    const int i = proof.column[k] - 1;
+    if (i >= relation->natts) continue;
+    const int at = column_in(RelationGetDescr(leaf), TupleDescAttr(relation, i));
+    HeapTuple row = at < 0 ? nullptr
+                           : SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(leaf)),
+                                             Int16GetDatum(static_cast<int16>(at + 1)));
+    if (!HeapTupleIsValid(row)) continue;
+    const TransactionId writer = HeapTupleHeaderGetRawXmin(row->t_data);
+    ReleaseSysCache(row);
+    if (TransactionIdIsCurrentTransactionId(writer)) return 0;
+    hash = hash_more(hash, &writer, sizeof writer);
+  }
+  return hash != 0 ? hash : 1;
 }
 
 // Calls visit(Relation leaf) for each member that may have rows, until it returns why not to go on.
@@ -466,7 +490,7 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
       return kOtherLeaves;
     const ProofLeaf& then = proof.leaf[seen++];
     if (then.file != file_of(rel)) return kOtherFile;
-    if (then.columns != hash_columns(RelationGetDescr(root), proof.columns, RelationGetDescr(rel)))
+    if (then.columns != hash_columns(RelationGetDescr(root), proof, RelationGetDescr(rel)))
       return kOtherColumns;
     judge_leaf(rel, then, proof, &headers, sum);
     return nullptr;
@@ -571,45 +595,47 @@ bool sees_all_before(Snapshot snapshot, TransactionId next) {
 
 }  // namespace
 
+Proof unproven(Unproven why, Proof proof) {
+  proof.known = false;
+  switch (why) {
+    case Unproven::elsewhere:
+      proof.why = kElsewhere;
+      break;
+    case Unproven::by_value:
+      proof.why = kByValue;
+      break;
+    case Unproven::by_query:
+      proof.why = kByQuery;
+      break;
+    case Unproven::by_parts:
+      proof.why = kByParts;
+      break;
+    case Unproven::being_changed:
+      proof.why = kBeingChanged;
+      break;
+  }
+  return proof;
+}
+
 Proof unproven(Unproven why, TimestampTz since) {
   Proof out;
   out.as_of = since;
-  switch (why) {
-    case Unproven::elsewhere:
-      out.why = kElsewhere;
-      break;
-    case Unproven::by_value:
-      out.why = kByValue;
-      break;
-    case Unproven::by_query:
-      out.why = kByQuery;
-      break;
-    case Unproven::by_parts:
-      out.why = kByParts;
-      break;
-  }
-  return out;
+  return unproven(why, out);
 }
 
-Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun, Oid columns_of) {
+Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
   Proof out;
   out.as_of = begun != nullptr ? begun->at : GetCurrentTransactionStartTimestamp();
   if (RecoveryInProgress()) out.why = kInRecovery;
   if (snapshots_may_age()) out.why = kAging;
   if (is_of_shards(relation)) out.why = kShards;
   if (out.why != nullptr) return out;
-  Relation root = open_member(OidIsValid(columns_of) ? columns_of : relation, &out.why);
-  if (root == nullptr) {
-    if (out.why == nullptr) out.why = kBeingChanged;
-    return out;
-  }
   out.system = GetSystemIdentifier();
   out.lsn = begun != nullptr ? begun->lsn : GetXLogInsertRecPtr();
-  out.columns = RelationGetDescr(root)->natts;
   int room = 0;
   BlockNumber clear = 0;
-  out.why = for_leaves(relation, [&](Relation rel) -> const char* {
-    if (const char* why = why_not_proven(rel)) return why;
+  const char* not_proven = nullptr;
+  const char* not_seen = for_leaves(relation, [&](Relation rel) -> const char* {
     if (out.leaves == room) {
       room = Max(2 * room, 4);
       const Size size = sizeof(ProofLeaf) * static_cast<Size>(room);
@@ -617,24 +643,53 @@ Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun, Oid c
           static_cast<ProofLeaf*>(out.leaf == nullptr ? palloc0(size) : repalloc(out.leaf, size));
     }
     ProofLeaf& leaf = out.leaf[out.leaves++];
+    leaf = {};
     leaf.relation = RelationGetRelid(rel);
     leaf.file = file_of(rel);
+    if (const char* why = why_not_proven(rel)) {
+      if (not_proven == nullptr) not_proven = why;
+      return nullptr;
+    }
     leaf.blocks = RelationGetNumberOfBlocks(rel);
     leaf.rows_a_block = rows_a_block(RelationGetDescr(rel));
-    leaf.columns = hash_columns(RelationGetDescr(root), out.columns, RelationGetDescr(rel));
     clear += count_clear(rel, leaf.blocks);
     return nullptr;
   });
-  close_member(root);
+  if (not_seen != nullptr) out.leaves = 0;
+  out.why = not_seen != nullptr ? not_seen : not_proven;
   out.known = out.why == nullptr;
-  if (!out.known) {
-    out.leaves = 0;
-    return out;
-  }
+  if (!out.known) return out;
   out.all_set = clear == 0;
   out.all_ended = begun != nullptr && !has_own_changes(relation) &&
                   (sees_all_before(snapshot, begun->next) || are_among(out, begun->unwritten));
   return out;
+}
+
+void note_definition(Oid relation, const Bitmapset* columns, Proof* proof) {
+  if (proof->leaves == 0) return;
+  proof->column = static_cast<AttrNumber*>(
+      palloc(sizeof(AttrNumber) * static_cast<Size>(Max(bms_num_members(columns), 1))));
+  proof->columns = 0;
+  for (int i = -1; (i = bms_next_member(columns, i)) >= 0;)
+    proof->column[proof->columns++] = static_cast<AttrNumber>(i);
+  const char* why = nullptr;
+  Relation root = open_member(relation, &why);
+  for (int k = 0; root != nullptr && k < proof->leaves; ++k) {
+    ProofLeaf& leaf = proof->leaf[k];
+    Relation rel = open_member(leaf.relation, &why);
+    if (rel == nullptr || leaf.file != file_of(rel)) {
+      why = kBeingChanged;
+    } else {
+      leaf.columns = hash_columns(RelationGetDescr(root), *proof, RelationGetDescr(rel));
+      leaf.writers = hash_writers(RelationGetDescr(root), *proof, rel);
+    }
+    if (rel != nullptr) close_member(rel);
+    if (why != nullptr) break;
+  }
+  if (root != nullptr) close_member(root);
+  if (root != nullptr && why == nullptr) return;
+  *proof = unproven(Unproven::being_changed, *proof);
+  proof->leaves = 0;
 }
 
 Proof note_proof(Oid relation) {
@@ -651,6 +706,7 @@ namespace {
 // Null, or why there is nothing to look at.
 const char* why_unknown(const Proof& proof) {
   if (!proof.known) return proof.why != nullptr ? proof.why : kNotNoted;
+  if (proof.columns == 0) return kNotNoted;
   return proof.system != GetSystemIdentifier() ? kOtherSystem : nullptr;
 }
 
@@ -692,8 +748,10 @@ bool renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
   bool same = look(relation, proof, kAllHeaders, InvalidOid, &sum).changed == Changed::nothing;
   if (same) {
     *renewed = note_proof(relation, GetActiveSnapshot(), &begun);
-    // Of the same leaves, and of the columns that were fitted: those added since are none.
-    same = renewed->known && renewed->columns == proof.columns && renewed->leaves == proof.leaves;
+    Bitmapset* columns = nullptr;
+    for (int i = 0; i < proof.columns; ++i) columns = bms_add_member(columns, proof.column[i]);
+    note_definition(relation, columns, renewed);
+    same = renewed->known && renewed->leaves == proof.leaves;
     for (int i = 0; same && i < proof.leaves; ++i)
       same = renewed->leaf[i].relation == proof.leaf[i].relation &&
              renewed->leaf[i].file == proof.leaf[i].file &&
@@ -701,6 +759,25 @@ bool renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
   }
   PopActiveSnapshot();
   return same;
+}
+
+bool is_written_anew(Oid relation, const Proof& proof) {
+  if (proof.columns == 0 || proof.system != GetSystemIdentifier()) return false;
+  const char* why = nullptr;
+  Relation root = open_member(relation, &why);
+  if (root == nullptr) return false;
+  bool found = false;
+  (void)for_leaves(relation, [&](Relation rel) -> const char* {
+    for (int i = 0; !found && i < proof.leaves; ++i) {
+      const ProofLeaf& then = proof.leaf[i];
+      found =
+          then.relation == RelationGetRelid(rel) && then.file != file_of(rel) &&
+          (then.writers == 0 || then.writers != hash_writers(RelationGetDescr(root), proof, rel));
+    }
+    return found ? kOtherFile : nullptr;
+  });
+  close_member(root);
+  return found;
 }
 
 ClearBits clear_bits(Oid relation) {
@@ -733,7 +810,7 @@ bool has_own_changes(Oid relation) {
 
 namespace {
 
-constexpr uint32 kBytesVersion = 1;
+constexpr uint32 kBytesVersion = 2;
 
 struct Stored {
   uint32 version;
@@ -744,9 +821,29 @@ struct Stored {
   int64 as_of;
   uint64 lsn;
 };
-static_assert(sizeof(Stored) == 56 && sizeof(ProofLeaf) == 24, "no padding is stored");
+static_assert(sizeof(Stored) == 56 && sizeof(ProofLeaf) == 32, "no padding is stored");
+
+Size leaves_size(const Proof& proof) { return sizeof(ProofLeaf) * static_cast<Size>(proof.leaves); }
+
+// The same with its lists there.
+Proof with_lists(Proof proof, void* room) {
+  proof.leaf = static_cast<ProofLeaf*>(room);
+  proof.column = reinterpret_cast<AttrNumber*>(static_cast<char*>(room) + leaves_size(proof));
+  return proof;
+}
 
 }  // namespace
+
+Size lists_size(const Proof& proof) {
+  return leaves_size(proof) + sizeof(AttrNumber) * static_cast<Size>(proof.columns);
+}
+
+Proof copy_proof(const Proof& proof, void* room) {
+  const Size leaves = leaves_size(proof), all = lists_size(proof);
+  if (leaves > 0) memcpy(room, proof.leaf, leaves);
+  if (all > leaves) memcpy(static_cast<char*>(room) + leaves, proof.column, all - leaves);
+  return with_lists(proof, room);
+}
 
 bytea* proof_to_bytes(const Proof& proof) {
   if (!proof.known && proof.as_of == 0 && proof.why == nullptr) return nullptr;
@@ -762,12 +859,11 @@ bytea* proof_to_bytes(const Proof& proof) {
   stored.system = proof.system;
   stored.as_of = proof.as_of;
   stored.lsn = proof.lsn;
-  const Size leaves = sizeof(ProofLeaf) * static_cast<Size>(proof.leaves);
-  const Size size = VARHDRSZ + sizeof stored + leaves;
+  const Size size = VARHDRSZ + sizeof stored + lists_size(proof);
   auto* out = static_cast<bytea*>(palloc(size));
   SET_VARSIZE(out, size);
   memcpy(VARDATA(out), &stored, sizeof stored);
-  if (leaves > 0) memcpy(VARDATA(out) + sizeof stored, proof.leaf, leaves);
+  (void)copy_proof(proof, VARDATA(out) + sizeof stored);
   return out;
 }
 
@@ -778,26 +874,27 @@ Proof proof_from_bytes(const bytea* bytes) {
   if (bytes == nullptr || VARSIZE_ANY_EXHDR(bytes) < sizeof stored) return out;
   const char* data = VARDATA_ANY(bytes);
   memcpy(&stored, data, sizeof stored);
-  const Size leaves = VARSIZE_ANY_EXHDR(bytes) - sizeof stored;
-  if (stored.version != kBytesVersion || stored.leaves < 0 ||
-      leaves != sizeof(ProofLeaf) * static_cast<Size>(stored.leaves))
+  const Size lists = VARSIZE_ANY_EXHDR(bytes) - sizeof stored;
+  if (stored.version != kBytesVersion || stored.leaves < 0 || stored.columns < 0) return out;
+  out.leaves = stored.leaves;
+  out.columns = stored.columns;
+  if (lists != lists_size(out)) {
+    out.leaves = out.columns = 0;
     return out;
+  }
   out.was_stored = true;
   out.as_of = stored.as_of;
   if (stored.why > 0 && stored.why <= static_cast<int>(lengthof(kStoredReasons)))
     out.why = kStoredReasons[stored.why - 1];
-  if (stored.known == 0) return out;
-  out.known = true;
-  out.why = nullptr;
+  out.known = stored.known != 0;
+  if (out.known) out.why = nullptr;
   out.all_set = stored.all_set != 0;
   out.all_ended = stored.all_ended != 0;
-  out.columns = stored.columns;
   out.system = stored.system;
   out.lsn = stored.lsn;
-  out.leaves = stored.leaves;
-  out.leaf = static_cast<ProofLeaf*>(palloc(Max(leaves, Size{1})));
-  memcpy(out.leaf, data + sizeof stored, leaves);
-  return out;
+  auto* room = static_cast<char*>(palloc(Max(lists, Size{1})));
+  memcpy(room, data + sizeof stored, lists);
+  return with_lists(out, room);
 }
 
 const char* judgement_text(const Judgement& judgement) {
