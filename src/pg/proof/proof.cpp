@@ -203,11 +203,13 @@ bool is_set(const uint8* bits, BlockNumber block) {
   return ((bits[block / kBlocksPerByte] >> (2 * (block % kBlocksPerByte))) & 1) != 0;
 }
 
+constexpr uint64 kVisible = UINT64CONST(0x5555555555555555);
+constexpr BlockNumber kBlocksPerWord = 32;
+
 // How many of the first `blocks` bits are clear. Bits are of as many words as there are, so that
 // whole ones are looked at first.
 BlockNumber count_clear(const uint8* bits, BlockNumber blocks) {
-  constexpr uint64 kVisible = UINT64CONST(0x5555555555555555);
-  constexpr BlockNumber kWordsAtOnce = 64, kBlocksPerWord = 32;
+  constexpr BlockNumber kWordsAtOnce = 64;
   const auto* word = reinterpret_cast<const uint64*>(bits);
   const BlockNumber words = blocks / kBlocksPerWord;
   BlockNumber clear = 0, w = 0;
@@ -223,6 +225,33 @@ BlockNumber count_clear(const uint8* bits, BlockNumber blocks) {
   for (BlockNumber block = words * kBlocksPerWord; block < blocks; ++block)
     clear += is_set(bits, block) ? 0 : 1;
   return clear;
+}
+
+// How many of them are set, but not in `others`.
+BlockNumber count_set_without(const uint8* bits, const uint8* others, BlockNumber blocks) {
+  const auto* word = reinterpret_cast<const uint64*>(bits);
+  const auto* other = reinterpret_cast<const uint64*>(others);
+  const BlockNumber words = blocks / kBlocksPerWord;
+  BlockNumber out = 0;
+  for (BlockNumber w = 0; w < words; ++w)
+    out += static_cast<BlockNumber>(__builtin_popcountll(word[w] & ~other[w] & kVisible));
+  for (BlockNumber block = words * kBlocksPerWord; block < blocks; ++block)
+    out += is_set(bits, block) && !is_set(others, block) ? 1 : 0;
+  return out;
+}
+
+// Calls visit(block) for each of them that is set, or clear, until it returns false. Words without
+// one are passed over at once.
+template <typename Visit>
+void for_bits(const uint8* bits, BlockNumber blocks, bool set, Visit visit) {
+  const auto* word = reinterpret_cast<const uint64*>(bits);
+  for (BlockNumber first = 0; first < blocks; first += kBlocksPerWord) {
+    const uint64 here = word[first / kBlocksPerWord];
+    if (((set ? here : ~here) & kVisible) == 0) continue;
+    const BlockNumber end = Min(blocks, first + kBlocksPerWord);
+    for (BlockNumber block = first; block < end; ++block)
+      if (is_set(bits, block) == set && !visit(block)) return;
+  }
 }
 
 // Calls visit(first, count, bits, lsn) for the page of the map that has `count` blocks from `first`
@@ -262,23 +291,6 @@ BlockNumber count_clear(Relation rel, BlockNumber blocks) {
   return clear;
 }
 
-// Of the blocks of a leaf at the fit.
-struct Blocks {
-  BlockNumber clear;    // bits, or no page of the map
-  BlockNumber stamped;  // bits set, of pages stamped since
-};
-
-Blocks look_at_map(Relation rel, BlockNumber blocks, XLogRecPtr lsn) {
-  Blocks out = {};
-  for_map_pages(rel, blocks,
-                [&](BlockNumber, BlockNumber count, const uint8* bits, XLogRecPtr stamp) {
-                  const BlockNumber clear = bits == nullptr ? count : count_clear(bits, count);
-                  out.clear += clear;
-                  if (stamp > lsn) out.stamped += count - clear;
-                });
-  return out;
-}
-
 XLogRecPtr lsn_of_block(Relation rel, BlockNumber block) {
   Buffer buffer = ReadBuffer(rel, block);
   // The lock keeps writers out, the function hint bits.
@@ -310,55 +322,87 @@ struct Remembered {
   Oid relation, file;
   BlockNumber first;
   XLogRecPtr lsn, stamp;
-  uint8* bits;  // as the map has them; kMapBytes; null: none
+  bool all;     // whose bits were set: then `bits` says nothing
+  uint8* bits;  // as the map has them; kMapBytes, or null
 };
-constexpr int kRemembered = 32;
+// Of one table 128 GB; 4 MB where each page has a block that is not proven.
+constexpr BlockNumber kRemembered = 512;
 Remembered remembered[kRemembered];
 
-// That of a page of the map, or null.
-Remembered* remembered_page(Relation rel, BlockNumber first, XLogRecPtr lsn) {
-  for (Remembered& it : remembered) {
-    if (it.bits != nullptr && it.relation == RelationGetRelid(rel) && it.file == file_of(rel) &&
-        it.first == first && it.lsn == lsn)
-      return &it;
-  }
-  return nullptr;
+// Pages of one map lie side by side.
+Remembered* place_of_page(Relation rel, BlockNumber first, XLogRecPtr lsn) {
+  const uint32 hash = murmurhash32(RelationGetRelid(rel)) ^ murmurhash32(static_cast<uint32>(lsn));
+  return &remembered[(hash + first / kBlocksPerPage) % kRemembered];
 }
 
-const uint8* recall(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp) {
-  const Remembered* page = remembered_page(rel, first, lsn);
-  return page != nullptr && page->stamp == stamp ? page->bits : nullptr;
+// Null if it is not of that page and stamp.
+const Remembered* recall(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp) {
+  const Remembered* it = place_of_page(rel, first, lsn);
+  const bool is_it = it->relation == RelationGetRelid(rel) && it->file == file_of(rel) &&
+                     it->first == first && it->lsn == lsn && it->stamp == stamp;
+  return is_it ? it : nullptr;
 }
 
-// In the place of the oldest.
-void remember(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp,
+void remember(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp, bool all,
               const uint8* bits) {
-  static int oldest = 0;
-  Remembered* place = remembered_page(rel, first, lsn);
-  if (place == nullptr) {
-    place = &remembered[oldest];
-    oldest = (oldest + 1) % kRemembered;
-  }
-  uint8* room = place->bits;
-  if (room == nullptr) room = static_cast<uint8*>(MemoryContextAlloc(TopMemoryContext, kMapBytes));
-  memcpy(room, bits, kMapBytes);
-  *place = {RelationGetRelid(rel), file_of(rel), first, lsn, stamp, room};
+  Remembered* place = place_of_page(rel, first, lsn);
+  if (!all && place->bits == nullptr)
+    place->bits = static_cast<uint8*>(MemoryContextAlloc(TopMemoryContext, kMapBytes));
+  if (!all) memcpy(place->bits, bits, kMapBytes);
+  *place = {RelationGetRelid(rel), file_of(rel), first, lsn, stamp, all, place->bits};
 }
 
-// Blocks of one page of the map that are not proven, though their own LSNs may prove them. bits: a
-// copy of the page's, of one moment with `stamp`: a block that changes after it has an own LSN
-// above. It is written to.
-BlockNumber count_unproven_of_page(Relation rel, BlockNumber first, BlockNumber count, uint8* bits,
-                                   XLogRecPtr stamp, const Proof& proof, Headers* headers) {
-  constexpr BlockNumber kBlocksPerBreath = 64;
-  const BlockNumber clear = count_clear(bits, count), set = count - clear;
-  const bool is_stamped = stamp > proof.lsn;
-  const bool may_prove_set = is_stamped && (proof.all_set || proof.all_ended);
-  const uint8* known = may_prove_set ? recall(rel, first, proof.lsn, stamp) : nullptr;
-  bool read_set = may_prove_set && known == nullptr;
+// A page of the map, as it was at one moment.
+struct MapPage {
+  BlockNumber first, count, clear;
+  XLogRecPtr stamp;
+  bool is_stamped;                        // since the proof
+  bool is_known;                          // what headers prove of it
+  BlockNumber unproven;                   // of set bits, without a look at headers
+  alignas(uint64) uint8 bits[kMapBytes];  // where headers may prove more
+};
+
+// Looks at a page under its lock. wants(page): whether its bits are wanted.
+template <typename Wants>
+void take_map_page(Relation rel, const Proof& proof, Buffer* buffer, MapPage* page, Wants wants) {
+  const auto take = [&](BlockNumber first, BlockNumber count, const uint8* bits, XLogRecPtr stamp) {
+    page->clear = bits == nullptr ? count : count_clear(bits, count);
+    page->stamp = stamp;
+    page->is_stamped = stamp > proof.lsn;
+    page->is_known = false;
+    page->unproven = page->is_stamped ? count - page->clear : 0;
+    if (page->unproven > 0 && (proof.all_set || proof.all_ended)) {
+      if (const Remembered* known = recall(rel, first, proof.lsn, stamp)) {
+        page->is_known = true;
+        page->unproven = known->all ? 0 : count_set_without(bits, known->bits, count);
+      }
+    }
+    if (!wants(*page)) return;
+    if (bits != nullptr) {
+      memcpy(page->bits, bits, kMapBytes);
+    } else {
+      memset(page->bits, 0, kMapBytes);
+    }
+  };
+  look_at_map_page(rel, page->first, page->count, buffer, take);
+}
+
+bool may_prove_set(const MapPage& page, const Proof& proof) {
+  return page.unproven > 0 && !page.is_known && (proof.all_set || proof.all_ended);
+}
+
+bool may_prove_clear(const MapPage& page, const Proof& proof) {
+  return page.clear > 0 && proof.all_ended;
+}
+
+// Blocks of one page of the map that are not proven, though their own LSNs may prove them: a block
+// that changes after the page was taken has an own LSN above. Writes to the page's bits.
+BlockNumber count_unproven_of_page(Relation rel, MapPage* page, const Proof& proof,
+                                   Headers* headers) {
+  bool read_set = may_prove_set(*page, proof);
   TimestampTz page_begun = 0;
-  if (read_set && set <= headers->left) {
-    headers->left -= set;
+  if (read_set && page->unproven <= headers->left) {
+    headers->left -= page->unproven;
   } else if (read_set && headers->pages > 0 && GetCurrentTimestamp() >= next_page_at) {
     --headers->pages;
     page_begun = GetCurrentTimestamp();
@@ -366,25 +410,32 @@ BlockNumber count_unproven_of_page(Relation rel, BlockNumber first, BlockNumber 
     read_set = false;
     headers->put_off = true;
   }
-  const bool read_clear = proof.all_ended && clear > 0 && clear <= headers->left;
-  if (read_clear) headers->left -= clear;
-  if (!read_set && !read_clear && known == nullptr) return clear + (is_stamped ? set : 0);
+  const bool read_clear = may_prove_clear(*page, proof) && page->clear <= headers->left;
+  if (read_clear) headers->left -= page->clear;
 
-  BlockNumber unproven = 0;
-  const auto is_proven = [&](BlockNumber i, bool bit) {
-    if (bit && !is_stamped) return true;
-    if (bit && known != nullptr) return is_set(known, i);
-    return (bit ? read_set : read_clear) && lsn_of_block(rel, first + i) <= proof.lsn;
-  };
-  for (BlockNumber i = 0; i < count; ++i) {
-    if (i % kBlocksPerBreath == 0) CHECK_FOR_INTERRUPTS();
-    const bool bit = is_set(bits, i);
-    if (is_proven(i, bit)) continue;
+  BlockNumber unproven = read_set ? 0 : page->unproven;
+  if (!read_clear) unproven += page->clear;
+  const auto is_proven = [&](BlockNumber block) {
+    CHECK_FOR_INTERRUPTS();
+    if (lsn_of_block(rel, page->first + block) <= proof.lsn) return true;
     ++unproven;
-    if (headers->all_or_nothing) return unproven;
-    if (bit) bits[i / kBlocksPerByte] &= static_cast<uint8>(~(1u << (2 * (i % kBlocksPerByte))));
-  }
-  if (read_set) remember(rel, first, proof.lsn, stamp, bits);
+    return false;
+  };
+  if (read_clear)
+    for_bits(page->bits, page->count, false,
+             [&](BlockNumber block) { return is_proven(block) || !headers->all_or_nothing; });
+  if (headers->all_or_nothing && unproven > 0) return unproven;
+  if (!read_set) return unproven;
+  bool all = true;
+  for_bits(page->bits, page->count, true, [&](BlockNumber block) {
+    if (is_proven(block)) return true;
+    all = false;
+    uint8& byte = page->bits[block / kBlocksPerByte];
+    byte &= static_cast<uint8>(~(1u << (2 * (block % kBlocksPerByte))));
+    return !headers->all_or_nothing;
+  });
+  if (headers->all_or_nothing && !all) return unproven;
+  remember(rel, page->first, proof.lsn, page->stamp, all, page->bits);
   if (page_begun != 0) {
     const TimestampTz now = GetCurrentTimestamp();
     next_page_at = now + kShareOfTime * (now - page_begun);
@@ -392,28 +443,38 @@ BlockNumber count_unproven_of_page(Relation rel, BlockNumber first, BlockNumber 
   return unproven;
 }
 
-BlockNumber count_unproven(Relation rel, BlockNumber blocks, const Proof& proof, Headers* headers) {
-  BlockNumber unproven = 0;
+struct Sum {
+  double rows = 0, unproven = 0, blocks = 0, added = 0;
+  double stamped = 0, clear = 0;  // before headers are read
+  bool put_off = false;           // headers, to the next look
+};
+
+// Each page of the map is looked at once.
+double count_unproven(Relation rel, BlockNumber blocks, const Proof& proof, Headers* headers,
+                      Sum* sum) {
+  static MapPage page;  // of several kilobytes; nothing below comes back here
+  const auto wants = [&](const MapPage& it) {
+    return (headers->left > 0 || headers->pages > 0) &&
+           (may_prove_set(it, proof) || may_prove_clear(it, proof));
+  };
+  double unproven = 0;
   Buffer buffer = InvalidBuffer;
-  auto* copy = static_cast<uint8*>(palloc(kMapBytes));
   for (BlockNumber first = 0; first < blocks; first += kBlocksPerPage) {
-    const BlockNumber count = Min(blocks - first, kBlocksPerPage);
-    XLogRecPtr stamped_at = InvalidXLogRecPtr;
-    look_at_map_page(rel, first, count, &buffer,
-                     [&](BlockNumber, BlockNumber, const uint8* bits, XLogRecPtr stamp) {
-                       stamped_at = stamp;
-                       if (bits != nullptr) {
-                         memcpy(copy, bits, kMapBytes);
-                       } else {
-                         memset(copy, 0, kMapBytes);
-                       }
-                     });
-    unproven += count_unproven_of_page(rel, first, count, copy, stamped_at, proof, headers);
-    if (headers->all_or_nothing && unproven > 0) break;
-    if (blocks - first <= kBlocksPerPage) break;
+    CHECK_FOR_INTERRUPTS();
+    page.first = first;
+    page.count = Min(blocks - first, kBlocksPerPage);
+    take_map_page(rel, proof, &buffer, &page, wants);
+    sum->clear += page.clear;
+    if (page.is_stamped) sum->stamped += page.count - page.clear;
+    if (wants(page)) {
+      unproven += count_unproven_of_page(rel, &page, proof, headers);
+      if (headers->all_or_nothing && unproven > 0) break;
+    } else {
+      unproven += static_cast<double>(page.clear) + page.unproven;
+    }
+    if (blocks - first <= kBlocksPerPage) break;  // `first` would overflow
   }
   if (BufferIsValid(buffer)) ReleaseBuffer(buffer);
-  pfree(copy);
   return unproven;
 }
 
@@ -433,29 +494,17 @@ double count_line_pointers(Relation rel, BlockNumber first, BlockNumber end) {
 
 // ------------------------------------------------------------------------------------ judgements
 
-struct Sum {
-  double rows = 0, unproven = 0, blocks = 0, added = 0;
-  double stamped = 0, clear = 0;  // before headers are read
-  bool put_off = false;           // headers, to the next look
-};
-
 // Of a leaf whose file is the same: adds to *sum. *headers: those that may yet be read.
 void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, Headers* headers,
                 Sum* sum) {
   const BlockNumber now = RelationGetNumberOfBlocks(rel);
   const BlockNumber same = Min(then.blocks, now);
   const uint32 each_now = rows_a_block(RelationGetDescr(rel));
-  const Blocks blocks = look_at_map(rel, same, proof.lsn);
-  double unproven = static_cast<double>(blocks.clear) + blocks.stamped;
-  sum->stamped += blocks.stamped;
-  sum->clear += blocks.clear;
-  const int64 may_prove = proof.all_ended ? static_cast<int64>(blocks.clear) + blocks.stamped
-                          : proof.all_set ? blocks.stamped
-                                          : 0;
-  const bool in_vain =
-      headers->all_or_nothing && (sum->rows > 0 || (blocks.clear > 0 && !proof.all_ended));
-  if (may_prove > 0 && headers->left > 0 && !in_vain)
-    unproven = count_unproven(rel, same, proof, headers);
+  // Where headers are to prove all or nothing none is read in vain.
+  Headers none = kNoHeaders;
+  const bool in_vain = headers->all_or_nothing && headers->left > 0 &&
+                       (sum->rows > 0 || (!proof.all_ended && count_clear(rel, same) > 0));
+  double unproven = count_unproven(rel, same, proof, in_vain ? &none : headers, sum);
   unproven += then.blocks - same;
   sum->rows += unproven * Max(then.rows_a_block, each_now);
   sum->unproven += unproven;
