@@ -316,16 +316,21 @@ constexpr Headers kNoHeaders = {0, 0, true};
 TimestampTz next_page_at = 0;
 constexpr TimestampTz kShareOfTime = 20;
 
-// What the headers of a map page's blocks proved: which had set bits and own LSNs <= lsn. While the
-// page's stamp is the same no bit was set since, so blocks whose bits are set still did not change.
+// What the headers of a map page's blocks told. While the page's stamp is the same no bit was set
+// since, so blocks whose bits are set, and whose own LSNs were <= lsn, still did not change. Own
+// LSNs above it stay so: such blocks need not be looked at again.
 struct Remembered {
   Oid relation, file;
   BlockNumber first;
-  XLogRecPtr lsn, stamp;
-  bool all;     // whose bits were set: then `bits` says nothing
-  uint8* bits;  // as the map has them; kMapBytes, or null
+  XLogRecPtr lsn;
+  XLogRecPtr stamp;  // of what set bits prove; 0: nothing
+  bool all;          // of them: then `proven` says nothing
+  bool any_changed;  // else `changed` says nothing
+  // Blocks, as bits of the map; kMapBytes, or null.
+  uint8* proven;
+  uint8* changed;
 };
-// Of one table 128 GB; 4 MB where each page has a block that is not proven.
+// Of one table 128 GB; 8 MB where each page has a block that is not proven.
 constexpr BlockNumber kRemembered = 512;
 Remembered remembered[kRemembered];
 
@@ -335,21 +340,28 @@ Remembered* place_of_page(Relation rel, BlockNumber first, XLogRecPtr lsn) {
   return &remembered[(hash + first / kBlocksPerPage) % kRemembered];
 }
 
-// Null if it is not of that page and stamp.
-const Remembered* recall(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp) {
+// Null if it is not of that page.
+const Remembered* recall(Relation rel, BlockNumber first, XLogRecPtr lsn) {
   const Remembered* it = place_of_page(rel, first, lsn);
   const bool is_it = it->relation == RelationGetRelid(rel) && it->file == file_of(rel) &&
-                     it->first == first && it->lsn == lsn && it->stamp == stamp;
+                     it->first == first && it->lsn == lsn;
   return is_it ? it : nullptr;
 }
 
-void remember(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp, bool all,
-              const uint8* bits) {
-  Remembered* place = place_of_page(rel, first, lsn);
-  if (!all && place->bits == nullptr)
-    place->bits = static_cast<uint8*>(MemoryContextAlloc(TopMemoryContext, kMapBytes));
-  if (!all) memcpy(place->bits, bits, kMapBytes);
-  *place = {RelationGetRelid(rel), file_of(rel), first, lsn, stamp, all, place->bits};
+void keep_bits(uint8** place, const uint8* bits) {
+  if (*place == nullptr)
+    *place = static_cast<uint8*>(MemoryContextAlloc(TopMemoryContext, kMapBytes));
+  memcpy(*place, bits, kMapBytes);
+}
+
+// Of that page, in the place of another.
+Remembered* remember(Relation rel, BlockNumber first, XLogRecPtr lsn) {
+  if (recall(rel, first, lsn) == nullptr) {
+    Remembered* place = place_of_page(rel, first, lsn);
+    *place = {RelationGetRelid(rel), file_of(rel),  first, lsn, InvalidXLogRecPtr, false, false,
+              place->proven,         place->changed};
+  }
+  return place_of_page(rel, first, lsn);
 }
 
 // A page of the map, as it was at one moment.
@@ -357,42 +369,46 @@ struct MapPage {
   BlockNumber first, count, clear;
   XLogRecPtr stamp;
   bool is_stamped;                        // since the proof
-  bool is_known;                          // what headers prove of it
+  bool is_known;                          // what headers prove of set bits
   BlockNumber unproven;                   // of set bits, without a look at headers
+  BlockNumber unlooked;                   // clear bits whose blocks' own LSNs may be <= the proof's
   alignas(uint64) uint8 bits[kMapBytes];  // where headers may prove more
+  alignas(uint64) uint8 changed[kMapBytes];  // the same: what need not be looked at
 };
-
-// Looks at a page under its lock. wants(page): whether its bits are wanted.
-template <typename Wants>
-void take_map_page(Relation rel, const Proof& proof, Buffer* buffer, MapPage* page, Wants wants) {
-  const auto take = [&](BlockNumber first, BlockNumber count, const uint8* bits, XLogRecPtr stamp) {
-    page->clear = bits == nullptr ? count : count_clear(bits, count);
-    page->stamp = stamp;
-    page->is_stamped = stamp > proof.lsn;
-    page->is_known = false;
-    page->unproven = page->is_stamped ? count - page->clear : 0;
-    if (page->unproven > 0 && (proof.all_set || proof.all_ended)) {
-      if (const Remembered* known = recall(rel, first, proof.lsn, stamp)) {
-        page->is_known = true;
-        page->unproven = known->all ? 0 : count_set_without(bits, known->bits, count);
-      }
-    }
-    if (!wants(*page)) return;
-    if (bits != nullptr) {
-      memcpy(page->bits, bits, kMapBytes);
-    } else {
-      memset(page->bits, 0, kMapBytes);
-    }
-  };
-  look_at_map_page(rel, page->first, page->count, buffer, take);
-}
 
 bool may_prove_set(const MapPage& page, const Proof& proof) {
   return page.unproven > 0 && !page.is_known && (proof.all_set || proof.all_ended);
 }
 
 bool may_prove_clear(const MapPage& page, const Proof& proof) {
-  return page.clear > 0 && proof.all_ended;
+  return page.unlooked > 0 && proof.all_ended;
+}
+
+// Looks at a page under its lock. with_headers: its bits are taken where headers may prove more.
+void take_map_page(Relation rel, const Proof& proof, bool with_headers, Buffer* buffer,
+                   MapPage* page) {
+  static const uint8 no_bits[kMapBytes] = {};
+  const auto take = [&](BlockNumber first, BlockNumber count, const uint8* bits, XLogRecPtr stamp) {
+    page->clear = page->unlooked = bits == nullptr ? count : count_clear(bits, count);
+    page->stamp = stamp;
+    page->is_stamped = stamp > proof.lsn;
+    page->is_known = false;
+    page->unproven = page->is_stamped ? count - page->clear : 0;
+    if (!(proof.all_set || proof.all_ended) || (page->unproven == 0 && page->clear == 0)) return;
+    if (bits == nullptr) bits = no_bits;
+    const Remembered* known = recall(rel, first, proof.lsn);
+    const uint8* changed = known != nullptr && known->any_changed ? known->changed : no_bits;
+    if (known != nullptr && known->any_changed)
+      page->unlooked -= count_set_without(changed, bits, count);
+    if (page->unproven > 0 && known != nullptr && known->stamp == stamp) {
+      page->is_known = true;
+      page->unproven = known->all ? 0 : count_set_without(bits, known->proven, count);
+    }
+    if (!with_headers || !(may_prove_set(*page, proof) || may_prove_clear(*page, proof))) return;
+    memcpy(page->bits, bits, kMapBytes);
+    memcpy(page->changed, changed, kMapBytes);
+  };
+  look_at_map_page(rel, page->first, page->count, buffer, take);
 }
 
 // Blocks of one page of the map that are not proven, though their own LSNs may prove them: a block
@@ -410,32 +426,47 @@ BlockNumber count_unproven_of_page(Relation rel, MapPage* page, const Proof& pro
     read_set = false;
     headers->put_off = true;
   }
-  const bool read_clear = may_prove_clear(*page, proof) && page->clear <= headers->left;
-  if (read_clear) headers->left -= page->clear;
+  const bool read_clear = may_prove_clear(*page, proof) && page->unlooked <= headers->left;
+  if (read_clear) headers->left -= page->unlooked;
 
   BlockNumber unproven = read_set ? 0 : page->unproven;
   if (!read_clear) unproven += page->clear;
+  bool new_changed = false;
   const auto is_proven = [&](BlockNumber block) {
     CHECK_FOR_INTERRUPTS();
-    if (lsn_of_block(rel, page->first + block) <= proof.lsn) return true;
+    uint8& changed = page->changed[block / kBlocksPerByte];
+    const auto bit = static_cast<uint8>(1u << (2 * (block % kBlocksPerByte)));
+    if ((changed & bit) == 0 && lsn_of_block(rel, page->first + block) <= proof.lsn) return true;
+    new_changed = new_changed || (changed & bit) == 0;
+    changed |= bit;
     ++unproven;
     return false;
   };
   if (read_clear)
     for_bits(page->bits, page->count, false,
              [&](BlockNumber block) { return is_proven(block) || !headers->all_or_nothing; });
-  if (headers->all_or_nothing && unproven > 0) return unproven;
-  if (!read_set) return unproven;
   bool all = true;
-  for_bits(page->bits, page->count, true, [&](BlockNumber block) {
-    if (is_proven(block)) return true;
-    all = false;
-    uint8& byte = page->bits[block / kBlocksPerByte];
-    byte &= static_cast<uint8>(~(1u << (2 * (block % kBlocksPerByte))));
-    return !headers->all_or_nothing;
-  });
-  if (headers->all_or_nothing && !all) return unproven;
-  remember(rel, page->first, proof.lsn, page->stamp, all, page->bits);
+  if (read_set && !(headers->all_or_nothing && unproven > 0))
+    for_bits(page->bits, page->count, true, [&](BlockNumber block) {
+      if (is_proven(block)) return true;
+      all = false;
+      uint8& byte = page->bits[block / kBlocksPerByte];
+      byte &= static_cast<uint8>(~(1u << (2 * (block % kBlocksPerByte))));
+      return !headers->all_or_nothing;
+    });
+  if (headers->all_or_nothing && unproven > 0) return unproven;
+  if (new_changed || read_set) {
+    Remembered* place = remember(rel, page->first, proof.lsn);
+    if (new_changed) {
+      keep_bits(&place->changed, page->changed);
+      place->any_changed = true;
+    }
+    if (read_set) {
+      if (!all) keep_bits(&place->proven, page->bits);
+      place->all = all;
+      place->stamp = page->stamp;
+    }
+  }
   if (page_begun != 0) {
     const TimestampTz now = GetCurrentTimestamp();
     next_page_at = now + kShareOfTime * (now - page_begun);
@@ -453,20 +484,17 @@ struct Sum {
 double count_unproven(Relation rel, BlockNumber blocks, const Proof& proof, Headers* headers,
                       Sum* sum) {
   static MapPage page;  // of several kilobytes; nothing below comes back here
-  const auto wants = [&](const MapPage& it) {
-    return (headers->left > 0 || headers->pages > 0) &&
-           (may_prove_set(it, proof) || may_prove_clear(it, proof));
-  };
   double unproven = 0;
   Buffer buffer = InvalidBuffer;
   for (BlockNumber first = 0; first < blocks; first += kBlocksPerPage) {
     CHECK_FOR_INTERRUPTS();
     page.first = first;
     page.count = Min(blocks - first, kBlocksPerPage);
-    take_map_page(rel, proof, &buffer, &page, wants);
+    const bool with_headers = headers->left > 0 || headers->pages > 0;
+    take_map_page(rel, proof, with_headers, &buffer, &page);
     sum->clear += page.clear;
     if (page.is_stamped) sum->stamped += page.count - page.clear;
-    if (wants(page)) {
+    if (with_headers && (may_prove_set(page, proof) || may_prove_clear(page, proof))) {
       unproven += count_unproven_of_page(rel, &page, proof, headers);
       if (headers->all_or_nothing && unproven > 0) break;
     } else {
