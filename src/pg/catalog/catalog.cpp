@@ -984,7 +984,9 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   put_or_null(kRefreshQuery, record.request.query);
   put(kAsFitted, PointerGetDatum(as_fitted(key)));
   put_settings(settings, values, nulls);
-  put_proof(record.proof, values, nulls);
+  Proof proof = record.proof;
+  note_definition(key.relation, columns_read_by(key), &proof);
+  put_proof(proof, values, nulls);
   upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
   KDE_FAULT("store.inserted");
