@@ -2,7 +2,7 @@
 -- them, boxes chosen by their rows, each target, confidence and number of changed rows. Two
 -- libraries' lines are compared with `diff`: estimates and ends must stay but where a rule changed.
 --
---   scripts/private_cluster.sh psql -XqAt -f test/answers/record.sql >lines
+--   scripts/private_cluster.sh psql -XqAt -f test/answers/record.sql [-v shapes=whole,heavy] >lines
 --
 -- Columns: table|form|box|target|measure|confidence|changed rows|estimate|lower|upper
 \set ON_ERROR_STOP on
@@ -44,6 +44,9 @@ INSERT INTO shapes (name, type, x, y) VALUES
   ('together', 'float8', 'i / 2000 + u', 'i / 2000 + v'),
   ('handful', 'float8', 'u', 'v');
 UPDATE shapes SET rows = 30 WHERE name = 'handful';
+\if :{?shapes}
+DELETE FROM shapes WHERE name <> ALL (string_to_array(:'shapes', ','));
+\endif
 
 CREATE FUNCTION make(s shapes) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
