@@ -1,7 +1,7 @@
 // The estimators of joint_estimators.h.
 #include "joint_estimators.h"
 
-#include "core/joint/interval.h"
+#include "core/joint/box_evidence.h"
 #include "core/random.h"
 
 #include "estimators.h"
