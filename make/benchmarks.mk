@@ -99,6 +99,16 @@ bench-plain: ## plain SQL from many clients, off and on [CLIENTS=n ROWS=n RUNS=n
 	+@$(MAKE) --no-print-directory -s all
 	+@CLIENTS=$(CLIENTS) ROWS=$(ROWS) RUNS=$(RUNS) RUN_SECONDS=$(RUN_SECONDS) test/bench/plain/run.sh </dev/null
 
+# What it costs a question to judge what has changed (test/bench/proof). A quick run: make bench-proof
+# BLOCKS=40000 RUNS=1
+BLOCKS    ?= 131072
+BATCHES   ?= 100
+bench-proof: RUNS = 5
+bench-proof: ## judging what has changed, by the map of 1 GB [BLOCKS=n BATCHES=n RUNS=n]
+	+@scripts/deps.sh test </dev/null
+	+@$(MAKE) --no-print-directory -s all
+	+@BLOCKS=$(BLOCKS) BATCHES=$(BATCHES) RUNS=$(RUNS) test/bench/proof/run.sh </dev/null
+
 # The figures of docs/cookbook.md (test/bench/cookbook). A quick run: make bench-cookbook ROWS=300000 RUNS=1
 bench-cookbook: ROWS = 10000000
 bench-cookbook: RUNS = 3
@@ -125,5 +135,5 @@ published: ## beside other systems' published figures [DATA=folder of CSV files 
 	+@$(MAKE) --no-print-directory -s all
 	+@test/published/run.sh '$(subst ','\'',$(ACCURACY_DATA))' </dev/null
 
-.PHONY: published bench accuracy bench-agg bench-joint bench-ddl bench-fit bench-merge bench-plain bench-cookbook \
-        cuda-bench-fit
+.PHONY: published bench accuracy bench-agg bench-joint bench-ddl bench-fit bench-merge bench-plain bench-proof \
+        bench-cookbook cuda-bench-fit

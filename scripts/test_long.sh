@@ -20,7 +20,7 @@ check sanitize make -s -j"$jobs" sanitize SANITIZED=all
 check fuzz make -s -k -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}"
 check sqlsmith make -s -j"$jobs" sqlsmith QUERIES=20000 SEED="$(date +%j)"
 check core-regress make -s core-regress
-check load make -s load LOAD_SECTIONS='storm leak'
+check load make -s load LOAD_SECTIONS='storm extension leak'
 check_counted tap env KDE_AQP_LONG=1 make -s tap TESTS='003_cancel 015_faults'
 check valgrind make -s valgrind TESTS='errors fit filter kde_type joint joint_fit aggregate'
 [ -z "$(make -s --eval='where-nvcc: ; @echo $(NVCC)' where-nvcc)" ] || check cuda make -s -j"$jobs" cuda

@@ -371,16 +371,26 @@ BEGIN
             RETURN;
         END IF;
     EXCEPTION WHEN OTHERS THEN
+        IF pg_catalog.to_regprocedure('kde_aqp.has_densities()') IS NULL THEN
+            RETURN; -- dropped meanwhile
+        END IF;
         RAISE WARNING 'densities do not follow this command: %', SQLERRM
             USING HINT = pg_catalog.format('Install the files of extension "kde_aqp", or run '
                 'ALTER EVENT TRIGGER kde_aqp_on_%s DISABLE.', CASE WHEN drops THEN 'drop' ELSE 'alter' END);
         RETURN;
     END;
-    IF drops THEN
-        PERFORM kde_aqp.follow_drop();
-    ELSE
-        PERFORM kde_aqp.follow_alter();
-    END IF;
+    BEGIN
+        IF drops THEN
+            PERFORM kde_aqp.follow_drop();
+        ELSE
+            PERFORM kde_aqp.follow_alter();
+        END IF;
+    EXCEPTION WHEN undefined_function OR invalid_schema_name OR object_not_in_prerequisite_state OR internal_error THEN
+        -- Where the extension was dropped meanwhile, there is nothing left to follow.
+        IF pg_catalog.to_regprocedure('kde_aqp.follow_alter()') IS NOT NULL THEN
+            RAISE;
+        END IF;
+    END;
 END
 $$;
 COMMENT ON FUNCTION kde_aqp.on_ddl() IS

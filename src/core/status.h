@@ -18,6 +18,7 @@ enum class Code {
   too_large,         // more memory than the caller allowed; to a device, more than it can ever take
   out_of_memory,     // an allocation failed
   cancelled,         // Control::should_stop said so
+  out_of_range,      // a sum is beyond double precision
   degenerate,        // the data have no such bandwidth (constant, overwhelmed by ties)
   unavailable,       // a device is absent, busy or full: another engine should do it
   failed,            // a device or its service is defective: another engine should do it
@@ -26,6 +27,7 @@ enum class Code {
 
 struct [[nodiscard]] Status {
   Code code = Code::ok;
+  int measure = -1;  // of out_of_range: whose sum, counted from 0; -1: none's
   char message[240];
 
   // Leaves the rest of the message alone: success is reported once a row.

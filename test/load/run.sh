@@ -1,10 +1,11 @@
 #!/bin/bash
 # `make load`: 64 clients that ask while fits, refreshes, DDL, cancels and maintenance run, with every
-# answer checked; a backend's memory over ten million answers and ten thousand fits; and what fits
-# cost those who ask. On a private installation and a throw-away cluster (scripts/private_cluster.sh).
+# answer checked; sessions beside one that drops the extension and makes it again; a backend's memory over
+# ten million answers and ten thousand fits; and what fits cost those who ask. On a private installation and
+# a throw-away cluster (scripts/private_cluster.sh).
 #
-#   LOAD_SECONDS  how long the clients ask (60 if not set; the full run: 300)
-#   LOAD_SECTIONS those to run: storm leak latency
+#   LOAD_SECONDS  how long the clients ask (60 if not set; the full run: 300); a quarter of it beside DROP EXTENSION
+#   LOAD_SECTIONS those to run: storm extension leak latency
 #   LOAD_ANSWERS  answers of one backend whose memory is watched (10,000,000)
 #   LOAD_FITS     fits of another (10,000)
 #
@@ -16,7 +17,7 @@ load=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$load/../../scripts/private_cluster.sh"
 
 seconds=${LOAD_SECONDS:-60}
-sections=" ${LOAD_SECTIONS:-storm leak latency} "
+sections=" ${LOAD_SECTIONS:-storm extension leak latency} "
 out=$CLUSTER_REPO/build/load
 clients=64
 processors=$(nproc)
@@ -43,6 +44,7 @@ verdict() {  # what figure bound [timing]
 }
 
 . "$load/storm.sh"
+. "$load/extension.sh"
 . "$load/leak.sh"
 . "$load/latency.sh"
 
@@ -67,7 +69,7 @@ cp -R "$load/scripts" "$CLUSTER_WORK/scripts" && chmod -R a+rX "$CLUSTER_WORK/sc
 cd "$CLUSTER_WORK" 2>/dev/null || cd /
 cluster_job sql <"$load/setup.sql" || die "setup.sql failed"
 
-for section in storm leak latency; do
+for section in storm extension leak latency; do
   if wanted $section; then cluster_job "run_$section" || touch "$out/failed"; fi
 done
 judge_log

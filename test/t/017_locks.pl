@@ -1,6 +1,6 @@
 # Who waits for whom: a fit that is not committed blocks no answer, no look at the densities and no
 # dump; answers hold nothing and ask for no more than AccessShareLock; maintenance of the catalog waits
-# for fits instead of meeting their rows.
+# for fits instead of meeting their rows; DROP EXTENSION makes no deadlock.
 #
 # Whoever must not wait runs with a lock_timeout of a millisecond, which starts only where a lock has to
 # be waited for.
@@ -159,6 +159,34 @@ like((ask($third, 'CALL kde_refresh_all()'))[1], qr/\A[^\n]*NOTICE: [^\n]*\d+ de
 ask($writer, 'ROLLBACK');
 $node->safe_psql('postgres', 'CALL kde_refresh_all()');
 is($node->safe_psql('postgres', $orphans), 0, 'it removes it by itself');
+
+# ------------------------------------------------------------------------------------ DROP EXTENSION
+# It locks the extension, then its tables and views, then what depends on them. Who holds one of these and asks for
+# another ends by an error, not in a deadlock that may end either; plain SQL goes on by the exact plan.
+ask($reader, 'SET lock_timeout = 0');
+my $writer_pid = backend_pid($writer);
+sub beside_drop {
+  my ($held, $then, $wanted, $what) = @_;
+  ask($reader, 'BEGIN');
+  ask($reader, $held);
+  ask($writer, 'BEGIN; SET LOCAL client_min_messages = warning');
+  send_sql($writer, 'DROP EXTENSION kde_aqp CASCADE');
+  ok(wait_until(sub { $node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $writer_pid AND NOT granted") }),
+    "$what: DROP EXTENSION waits");
+  like((ask($reader, $then))[1], $wanted, $what);
+  my ($out, $err) = ask($third, q{SET kde_aqp.approximate = top; SELECT count(*) FROM t WHERE v <= 500});
+  is("$out$err", '500', 'plain SQL of others goes on');
+  ask($reader, 'ROLLBACK');
+  is((end_sql($writer))[1], '', 'and DROP EXTENSION comes through');
+  ask($writer, 'ROLLBACK');
+  return;
+}
+$node->safe_psql('postgres', q{SELECT kde_set_plain_sql('t.v', true); VACUUM t});
+my $dropped = qr/ERROR:  extension "kde_aqp" is being dropped or altered by another session\nDETAIL:  That session waits for a lock/;
+beside_drop('SELECT count(*) FROM kde_densities', $answers[0], $dropped, 'an answer of who has asked a view');
+beside_drop('SELECT count(*) FROM kde_progress', q{SELECT kde_drop('t.v')}, $dropped, 'a writer who has asked a view');
+beside_drop('SELECT count(*) FROM kept', 'SELECT count(*) FROM kde_check()', $dropped, 'kde_check() of who has read a column of the type kde');
+beside_drop('SELECT count(*) FROM kept', 'DROP TABLE kept', qr/WARNING:  densities do not follow this command/, 'a drop of a table with such a column');
 
 $_->quit for $reader, $writer, $third;
 $node->stop;

@@ -107,13 +107,17 @@ $old->quit;
 # ---- Files and definitions.
 for ([ 'TRUNCATE t' => 'the table was written anew since' ], [ 'VACUUM FULL t' => 'the table was written anew since' ],
   [ 'ALTER TABLE t ALTER COLUMN v TYPE bigint USING v * 1000' => 'the table was written anew since' ],
-  [ 'ALTER TABLE t ALTER COLUMN word TYPE varchar' => 'columns were changed since' ],
   [ 'CREATE TABLE child () INHERITS (t)' => 'tables were attached, detached, made or dropped since' ]) {
   make();
   sql($_->[0]);
   proof_is("unknown: $_->[1]", $_->[0]);
 }
-for ('ALTER TABLE t ADD COLUMN w integer DEFAULT 5', 'ALTER TABLE t RENAME COLUMN id TO number', 'ANALYZE t', 'CREATE INDEX ON t (v)',
+make();
+sql(q{SELECT kde_drop('t.v')}, q{SELECT FROM kde_fit('t', 'word')}, 'ALTER TABLE t ALTER COLUMN word TYPE varchar');
+proof_is('unknown: columns were changed since', 'a type');
+# Also of columns that it does not read.
+for ('ALTER TABLE t DROP COLUMN id, DROP COLUMN word', 'ALTER TABLE t ALTER COLUMN word TYPE varchar',
+  'ALTER TABLE t ALTER v SET STATISTICS 10, ALTER v SET DEFAULT 1, ALTER v SET NOT NULL', 'ALTER TABLE t ADD COLUMN w integer DEFAULT 5', 'ALTER TABLE t RENAME COLUMN id TO number', 'ANALYZE t', 'CREATE INDEX ON t (v)',
   'SELECT FROM t WHERE id < 10 FOR UPDATE') {
   make();
   sql($_);

@@ -49,6 +49,13 @@ class MeasureEncoder {
     choose_origin();
     describe();
     list_cells();
+    if (!is_finite()) {
+      Status s =
+          Status::error(Code::out_of_range,
+                        "the sum of the squares of measure %d is beyond double precision", k_ + 1);
+      s.measure = k_;
+      return s;
+    }
     return encode();
   }
 
@@ -69,6 +76,16 @@ class MeasureEncoder {
   }
 
  private:
+  // Whether the sums of each part are, of the table's rows too.
+  bool is_finite() const {
+    for (int p = 0; p < kMeasureParts; ++p) {
+      double total = cells_[p].total() * options_.scale;
+      for (const Weights& special : special_) total += special.part[p] * options_.scale;
+      if (!std::isfinite(total) || !all_finite_) return false;
+    }
+    return true;
+  }
+
   bool whole() const { return measures_.decimals(k_) <= kDecimals; }
 
   void choose_origin() {
@@ -127,7 +144,10 @@ class MeasureEncoder {
     for (std::size_t i = 0; i < rows_.cells(); ++i) {
       const HistogramCell cell = rows_.cell(i);
       const Weights w = weights_of(measures_.cell(i, k_));
-      for (int p = 0; p < kMeasureParts; ++p) cells_[p].add(cell.value, w.part[p], cell.point);
+      for (int p = 0; p < kMeasureParts; ++p) {
+        all_finite_ = all_finite_ && std::isfinite(w.part[p]);
+        cells_[p].add(cell.value, w.part[p], cell.point);
+      }
       if (w.part[0] < cell.rows) nulls_ = true;
       const double squares = w.part[static_cast<int>(MeasurePart::squares)];
       const double inside = cell.point ? 0 : cell.rows;
@@ -277,6 +297,7 @@ class MeasureEncoder {
   Weights special_[kSpecialX] = {};
   bool nulls_ = false, lattice_ = false;
   double worst_ = 0, worst_squares_ = 0;  // in units
+  bool all_finite_ = true;
   DensityBytes parts_[kMeasureParts];
 };
 

@@ -29,7 +29,7 @@ struct MeasureOptions {
   std::size_t budget = kMaxBytes;  // of each measure; at least kLeastMeasureBytes
 };
 // Appends the measures to the density of their column. rows, measures: settled. Errors:
-// out_of_memory, invalid_argument.
+// out_of_memory, invalid_argument, out_of_range of a measure whose sum, or that of its squares, is.
 Status append_measures(const Summary& rows, const Measures& measures, const MeasureOptions& options,
                        DensityBytes* density) noexcept;
 

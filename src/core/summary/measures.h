@@ -45,7 +45,7 @@ struct MeasureSums {
   // About an origin that lies `by` higher.
   MeasureSums moved(double by) const {
     const double moved = squares - by * (2 * sum - by * rows);
-    return {rows, sum - by * rows, moved > 0 ? moved : 0};
+    return {rows, sum - by * rows, moved <= 0 ? 0 : moved};  // NaN stays
   }
 };
 

@@ -41,14 +41,35 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Of more tables the type alone speaks.
 constexpr int kMostTables = 1000;
 
-void narrow(const kde::ValueBounds& by, kde::ValueBounds* out) {
-  out->low = std::max(out->low, by.low);
-  out->high = std::min(out->high, by.high);
-}
+// Values without end that a condition may keep out, as bits.
+enum Endless { kNan = 1, kMinusInfinity = 2, kPlusInfinity = 4, kEndless = 7 };
+
+// What a condition says of values.
+struct Said {
+  kde::ValueBounds bounds = {-kInfinity, kInfinity};
+  int excluded = 0;  // of Endless, beside what the bounds keep out
+
+  void narrow(const Said& by) {
+    bounds.low = std::max(bounds.low, by.bounds.low);
+    bounds.high = std::min(bounds.high, by.bounds.high);
+    excluded |= by.excluded;
+  }
+  // What is beyond the bounds; NaN sorts above all.
+  int all_excluded() const {
+    return excluded | (bounds.high < kInfinity ? kNan | kPlusInfinity : 0) |
+           (bounds.low > -kInfinity ? kMinusInfinity : 0);
+  }
+  // Either.
+  void take_in(const Said& other) {
+    excluded = all_excluded() & other.all_excluded();
+    bounds.take_in(other.bounds);
+  }
+};
 
 // What constraints say of a column's values, and which constraint is the newest.
 struct Checked {
-  kde::ValueBounds bounds = {-kInfinity, kInfinity};
+  Said said;
+  kde::ValueBounds bounds = {-kInfinity, kInfinity};  // by these and the type
   TransactionId newest = InvalidTransactionId;
 
   void read_one_by(TransactionId xmin) {
@@ -100,25 +121,30 @@ kde::ValueBounds finite_bounds(kde::ValueType type, int32 typmod) {
 
 // Narrows what constraints say by the type. An infinity or NaN that they leave open is beyond any
 // bound: NaN sorts above all, and a sum with it has no end.
-kde::ValueBounds within_type(kde::ValueType type, int32 typmod, kde::ValueBounds out) {
+kde::ValueBounds within_type(kde::ValueType type, int32 typmod, const Said& said) {
   const kde::ValueBounds finite = finite_bounds(type, typmod);
+  kde::ValueBounds out = said.bounds;
+  const int excluded = said.all_excluded();
   bool low = true;
   bool high = true;
   switch (type) {
     case kde::ValueType::numeric:
       // With a precision it has no infinities, but NaN.
-      low = high = out.high < kInfinity;
+      low = high = (excluded & kNan) != 0;
       break;
     case kde::ValueType::interval:
 #if PG_VERSION_NUM < 170000
       break;
 #endif
-    case kde::ValueType::float4:
     case kde::ValueType::date:
     case kde::ValueType::timestamp:
     case kde::ValueType::timestamptz:
-      low = out.low > -kInfinity;
-      high = out.high < kInfinity;
+      low = (excluded & kMinusInfinity) != 0;
+      high = (excluded & kPlusInfinity) != 0;
+      break;
+    case kde::ValueType::float4:
+      low = (excluded & kMinusInfinity) != 0;
+      high = (~excluded & (kNan | kPlusInfinity)) == 0;
       break;
     default:
       break;
@@ -128,28 +154,31 @@ kde::ValueBounds within_type(kde::ValueType type, int32 typmod, kde::ValueBounds
   return out;
 }
 
-kde::ValueBounds bounds_of_type(kde::ValueType type) {
-  return within_type(type, -1, {-kInfinity, kInfinity});
-}
+kde::ValueBounds bounds_of_type(kde::ValueType type) { return within_type(type, -1, {}); }
 
 // What a condition on values says of their bounds: of a column, or (attnum 0) of a domain's value.
 class Condition {
  public:
   Condition(AttrNumber attnum, kde::ValueType type) : attnum_(attnum), type_(type) {}
 
-  kde::ValueBounds bounds(Node* node) const {
-    kde::ValueBounds out = {-kInfinity, kInfinity};
+  Said says(Node* node) const {
+    Said out;
     if (node == nullptr) return out;
     if (IsA(node, BoolExpr)) {
       const auto* e = reinterpret_cast<BoolExpr*>(node);
-      kde::ValueBounds any;
+      if (e->boolop == NOT_EXPR) return says_not(static_cast<Node*>(linitial(e->args)));
+      Said any = says(static_cast<Node*>(linitial(e->args)));
       ListCell* cell;
       foreach (cell, e->args) {
-        const kde::ValueBounds one = bounds(static_cast<Node*>(lfirst(cell)));
-        if (e->boolop == AND_EXPR) narrow(one, &out);
+        const Said one = says(static_cast<Node*>(lfirst(cell)));
+        if (e->boolop == AND_EXPR) out.narrow(one);
         any.take_in(one);
       }
-      if (e->boolop == OR_EXPR) narrow(any, &out);
+      if (e->boolop == OR_EXPR) out = any;
+    } else if (IsA(node, FuncExpr)) {
+      const auto* e = reinterpret_cast<FuncExpr*>(node);
+      if (is_of_finite(e->funcid) && is_value(static_cast<Node*>(linitial(e->args))))
+        out.excluded = kEndless;
     } else if (IsA(node, OpExpr)) {
       const auto* e = reinterpret_cast<OpExpr*>(node);
       if (list_length(e->args) != 2) return out;
@@ -161,13 +190,43 @@ class Condition {
         compare(get_commutator(e->opno), left, &out);
     } else if (IsA(node, ScalarArrayOpExpr)) {
       const auto* e = reinterpret_cast<ScalarArrayOpExpr*>(node);
-      if (e->useOr && is_value(static_cast<Node*>(linitial(e->args))))
-        list(e->opno, static_cast<Node*>(lsecond(e->args)), &out);
+      if (is_value(static_cast<Node*>(linitial(e->args))))
+        list(e->opno, e->useOr, static_cast<Node*>(lsecond(e->args)), &out);
     }
     return out;
   }
 
  private:
+  // NOT of an equation or a list of them; of others nothing is known.
+  Said says_not(Node* node) const {
+    Said out;
+    if (node != nullptr && IsA(node, OpExpr)) {
+      const auto* e = reinterpret_cast<OpExpr*>(node);
+      if (list_length(e->args) != 2) return out;
+      auto* left = static_cast<Node*>(linitial(e->args));
+      auto* right = static_cast<Node*>(lsecond(e->args));
+      if (is_value(left))
+        compare(get_negator(e->opno), right, &out);
+      else if (is_value(right))
+        compare(get_negator(get_commutator(e->opno)), left, &out);
+    } else if (node != nullptr && IsA(node, ScalarArrayOpExpr)) {
+      const auto* e = reinterpret_cast<ScalarArrayOpExpr*>(node);
+      if (is_value(static_cast<Node*>(linitial(e->args))))
+        list(get_negator(e->opno), !e->useOr, static_cast<Node*>(lsecond(e->args)), &out);
+    }
+    return out;
+  }
+
+  static bool is_of_finite(Oid function) {
+    return function == F_ISFINITE_DATE || function == F_ISFINITE_TIMESTAMP ||
+           function == F_ISFINITE_TIMESTAMPTZ || function == F_ISFINITE_INTERVAL;
+  }
+
+  static int endless(double x) {
+    if (std::isnan(x)) return kNan;
+    return x == kInfinity ? kPlusInfinity : x == -kInfinity ? kMinusInfinity : 0;
+  }
+
   // Itself, or cast implicitly to a type that has all its values.
   bool is_value(Node* node) const {
     for (;;) {
@@ -213,13 +272,21 @@ class Condition {
     if (!numbers && type != type_ && !(is_date && is_time)) return false;
     if (type == kde::ValueType::category) return false;
     *x = value_to_double(type, value);
-    return !std::isnan(*x);
+    return true;
   }
 
-  void compare(Oid op, Node* with, kde::ValueBounds* out) const {
+  void compare(Oid op, Node* with, Said* said) const {
     double x;
     int strategy = 0;
-    if (!OidIsValid(op) || !is_btree(op, &strategy) || !read(with, &x)) return;
+    if (!OidIsValid(op) || !read(with, &x)) return;
+    if (is_unequal(op)) {
+      said->excluded |= endless(x);
+      return;
+    }
+    if (!is_btree(op, &strategy) || std::isnan(x)) return;
+    kde::ValueBounds* out = &said->bounds;
+    // NaN is above infinity, which is a constant that no number is beyond.
+    if (strategy <= BTEqualStrategyNumber && x == kInfinity) said->excluded |= kNan;
     // Beyond is what only the infinities and NaN are; a number may be too large for a double.
     constexpr double kMost = std::numeric_limits<double>::max();
     const bool strict = type_ != kde::ValueType::numeric;
@@ -227,6 +294,12 @@ class Condition {
     if (strict && strategy == BTLessStrategyNumber && x == kInfinity) x = kMost;
     if (strategy >= BTEqualStrategyNumber) out->low = x;
     if (strategy <= BTEqualStrategyNumber) out->high = x;
+  }
+
+  static bool is_unequal(Oid op) {
+    int strategy = 0;
+    const Oid equal = get_negator(op);
+    return OidIsValid(equal) && is_btree(equal, &strategy) && strategy == BTEqualStrategyNumber;
   }
 
   // By its meaning in every family that has it.
@@ -251,9 +324,13 @@ class Condition {
     return all != NIL;
   }
 
-  void list(Oid op, Node* array, kde::ValueBounds* out) const {
+  // op ANY (any) or op ALL of an array.
+  void list(Oid op, bool any_of, Node* array, Said* out) const {
     int strategy = 0;
-    if (!is_btree(op, &strategy) || strategy != BTEqualStrategyNumber) return;
+    if (!OidIsValid(op)) return;
+    const bool unequal = !any_of && is_unequal(op);
+    if (!unequal && (!any_of || !is_btree(op, &strategy) || strategy != BTEqualStrategyNumber))
+      return;
     array = eval_const_expressions(nullptr, array);
     if (array == nullptr || !IsA(array, Const)) return;
     const auto* c = reinterpret_cast<Const*>(array);
@@ -268,14 +345,22 @@ class Condition {
     int n;
     deconstruct_array(DatumGetArrayTypeP(c->constvalue), element, length, by_value, align, &values,
                       &nulls, &n);
-    kde::ValueBounds any;
+    Said any;
     for (int i = 0; i < n; ++i) {
       double x;
+      if (unequal) {
+        // Each by itself.
+        if (!nulls[i] && read(element, values[i], &x)) out->excluded |= endless(x);
+        continue;
+      }
       // With a NULL among them it is never false, so it keeps nothing out.
-      if (nulls[i] || !read(element, values[i], &x)) return;
-      any.take_in({x, x});
+      if (nulls[i] || !read(element, values[i], &x) || std::isnan(x)) return;
+      if (i == 0)
+        any.bounds = {x, x};
+      else
+        any.bounds.take_in({x, x});
     }
-    narrow(any, out);
+    if (!unequal) out->narrow(any);
   }
 
   AttrNumber attnum_;
@@ -305,8 +390,7 @@ void narrow_by_constraints(Oid table, Oid domain, const Condition& condition, Sn
         heap_getattr(tuple, Anum_pg_constraint_conbin, RelationGetDescr(constraints), &is_null);
     if (is_null) continue;
     out->read_one_by(HeapTupleHeaderGetXmin(tuple->t_data));
-    narrow(condition.bounds(static_cast<Node*>(stringToNode(TextDatumGetCString(tree)))),
-           &out->bounds);
+    out->said.narrow(condition.says(static_cast<Node*>(stringToNode(TextDatumGetCString(tree)))));
   }
   systable_endscan(scan);
   table_close(constraints, AccessShareLock);
@@ -346,7 +430,7 @@ Checked bounds_in(Oid relation, const char* column, kde::ValueType type, Snapsho
   }
   narrow_by_domains(own, type, snapshot, &typmod, &out);
   narrow_by_constraints(relation, InvalidOid, Condition(attnum, type), snapshot, &out);
-  out.bounds = within_type(type, typmod, out.bounds);
+  out.bounds = within_type(type, typmod, out.said);
   return out;
 }
 

@@ -24,15 +24,30 @@ bool conflicts(LOCKMODE wanted, LOCKMASK held) {
 
 void LockWaits::take() { data_ = GetLockStatusData(); }
 
+bool LockWaits::blocks(const LockInstanceData& waiting, int pid) const {
+  if (waiting.waitLockMode == NoLock || waiting.leaderPid == pid) return false;
+  for (int j = 0; j < data_->nelements; ++j) {
+    const LockInstanceData& held = data_->locks[j];
+    if (held.pid == pid && is_same(held.locktag, waiting.locktag) &&
+        conflicts(waiting.waitLockMode, held.holdMask))
+      return true;
+  }
+  return false;
+}
+
 bool LockWaits::blocks_others(int pid) const {
   for (int i = 0; i < data_->nelements; ++i) {
-    const LockInstanceData& waiting = data_->locks[i];
-    if (waiting.waitLockMode == NoLock || waiting.leaderPid == pid) continue;
+    if (blocks(data_->locks[i], pid)) return true;
+  }
+  return false;
+}
+
+bool LockWaits::blocks_owner(const LOCKTAG& tag, int pid) const {
+  for (int i = 0; i < data_->nelements; ++i) {
+    const LockInstanceData& owner = data_->locks[i];
+    if (!is_same(owner.locktag, tag) || !conflicts(AccessShareLock, owner.holdMask)) continue;
     for (int j = 0; j < data_->nelements; ++j) {
-      const LockInstanceData& held = data_->locks[j];
-      if (held.pid == pid && is_same(held.locktag, waiting.locktag) &&
-          conflicts(waiting.waitLockMode, held.holdMask))
-        return true;
+      if (data_->locks[j].pid == owner.pid && blocks(data_->locks[j], pid)) return true;
     }
   }
   return false;

@@ -5,6 +5,8 @@
 #include "pg/base/pg.h"
 
 struct LockData;
+struct LOCKTAG;
+struct LockInstanceData;
 
 namespace kde_pg {
 
@@ -18,11 +20,16 @@ class LockWaits {
   // Whether another process waits for a lock that conflicts with one `pid` holds.
   bool blocks_others(int pid) const;
 
+  // The same of a process that holds `tag` so that nobody may read it.
+  bool blocks_owner(const LOCKTAG& tag, int pid) const;
+
   // Whether another process holds a lock on the database itself under which nobody may connect to
   // it, as DROP DATABASE and CREATE DATABASE ... TEMPLATE do while they wait for it to be empty.
   bool is_closed(Oid database, int pid) const;
 
  private:
+  bool blocks(const LockInstanceData& waiting, int pid) const;
+
   LockData* data_ = nullptr;
 };
 

@@ -1,6 +1,8 @@
 // Begins the rows of a set-returning function, in a tuplestore.
 #include "pg/base/result_set.h"
 
+#include "pg/base/row.h"
+
 extern "C" {
 #include "miscadmin.h"
 }
@@ -14,7 +16,7 @@ Tuplestorestate* begin_rows(FunctionCallInfo fcinfo, int columns, TupleDesc* des
                     errmsg("set-valued function called in context that cannot accept a set")));
   MemoryContext old = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
   Oid type;
-  const TypeFuncClass result = get_call_result_type(fcinfo, &type, desc);
+  const TypeFuncClass result = result_type(fcinfo, &type, desc);
   if (result == TYPEFUNC_SCALAR && columns == 1) {
     *desc = CreateTemplateTupleDesc(1);
     TupleDescInitEntry(*desc, 1, "value", type, -1, 0);

@@ -6,9 +6,19 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "funcapi.h"
+#include "utils/syscache.h"
 }
 
 namespace kde_pg {
+
+// The row type that the call declares. Others may have dropped the function while it ran, as DROP
+// EXTENSION does: error 42883.
+inline TypeFuncClass result_type(FunctionCallInfo fcinfo, Oid* type, TupleDesc* desc) {
+  if (!SearchSysCacheExists1(PROCOID, ObjectIdGetDatum(fcinfo->flinfo->fn_oid)))
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION),
+                    errmsg("the function was dropped by another session while it ran")));
+  return get_call_result_type(fcinfo, type, desc);
+}
 
 // N: the columns of the function's result, all of which must be put, in order. Owns nothing.
 template <int N>
@@ -24,7 +34,7 @@ class Row {
   Datum record(FunctionCallInfo fcinfo) {
     Assert(at_ == N);
     TupleDesc desc;
-    if (get_call_result_type(fcinfo, nullptr, &desc) != TYPEFUNC_COMPOSITE || desc->natts != N)
+    if (result_type(fcinfo, nullptr, &desc) != TYPEFUNC_COMPOSITE || desc->natts != N)
       elog(ERROR, "return type must be a row type of %d columns", N);
     return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values_, nulls_));
   }

@@ -24,6 +24,8 @@ int sqlstate_of(kde::Code code) {
       return ERRCODE_OUT_OF_MEMORY;
     case kde::Code::cancelled:
       return ERRCODE_QUERY_CANCELED;
+    case kde::Code::out_of_range:
+      return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
     case kde::Code::degenerate:
       return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
     case kde::Code::unavailable:
@@ -47,6 +49,8 @@ void check_status(const kde::Status& status, const char* doing, const char* hint
   // returns if that was nothing: a cancel that came too late for its command.
   if (cancelled) CHECK_FOR_INTERRUPTS();
   // A message of the core begins like part of a sentence; a detail is a sentence.
+  if (hint == nullptr && status.code == kde::Code::out_of_range)
+    hint = "Give the measure in a larger unit, as divided by 1e200.";
   ereport(ERROR,
           (errcode(sqlstate_of(status.code)), errmsg("could not %s", doing),
            errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(status.message[0])),

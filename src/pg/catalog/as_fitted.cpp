@@ -10,6 +10,7 @@
 #include "pg/type/word_type.h"
 
 extern "C" {
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/parallel.h"
 #include "access/relation.h"
@@ -18,7 +19,9 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/pg_depend.h"
 #include "catalog/pg_enum.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -66,6 +69,7 @@ struct Meaning {
   List* lines = NIL;  // char*, each once
   unsigned settings = 0;
   List* types = NIL;  // those looked at, Oids
+  List* functions = NIL;
   bool refuses = false;
   bool stable = false;  // there are STABLE parts of known kinds
 };
@@ -372,8 +376,38 @@ unsigned settings_of_format(Node* node) {
   return all;
 }
 
+void add_function(Meaning* m, Oid function);
+
+// The functions that a body in SQL (BEGIN ATOMIC) or a constraint calls, by the dependency catalog.
+// Of other bodies nothing is known.
+void add_called(Meaning* m, Oid catalog, Oid object) {
+  ScanKeyData key[2];
+  ScanKeyInit(&key[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(catalog));
+  ScanKeyInit(&key[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(object));
+  List* called = NIL;
+  Relation depend = table_open(DependRelationId, AccessShareLock);
+  SysScanDesc scan = systable_beginscan(depend, DependDependerIndexId, true, nullptr, 2, key);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    const auto* found = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
+    Oid other = InvalidOid;
+    if (found->refclassid == ProcedureRelationId) other = found->refobjid;
+    if (found->refclassid == OperatorRelationId) other = get_opcode(found->refobjid);
+    if (other >= FirstNormalObjectId) called = lappend_oid(called, other);
+  }
+  systable_endscan(scan);
+  table_close(depend, AccessShareLock);
+  ListCell* cell;
+  foreach (cell, called) add_function(m, lfirst_oid(cell));
+}
+
 // A function's definition may change under the same name.
 void add_function(Meaning* m, Oid function) {
+  check_stack_depth();
+  if (list_member_oid(m->functions, function)) return;
+  m->functions = lappend_oid(m->functions, function);
   HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
   if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for function %u", function);
   const auto* form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
@@ -386,6 +420,45 @@ void add_function(Meaning* m, Oid function) {
   const uint64 hash = hash_bytes_extended(reinterpret_cast<const unsigned char*>(definition),
                                           static_cast<int>(strlen(definition)), 0);
   add_line(m, psprintf("function %s=" UINT64_FORMAT, format_procedure_qualified(function), hash));
+  add_called(m, ProcedureRelationId, function);
+}
+
+Oid type_beneath(Oid domain) {
+  HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(domain));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for type %u", domain);
+  const Oid base = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple))->typbasetype;
+  ReleaseSysCache(tuple);
+  return base;
+}
+
+// What a cast to a domain refuses: its constraints, and those of the domains that it is over.
+void add_domain(Meaning* m, Oid type) {
+  while (get_typtype(type) == TYPTYPE_DOMAIN) {
+    List* texts = NIL;
+    List* numbers = NIL;
+    ScanKeyData key[2];
+    ScanKeyInit(&key[0], Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(InvalidOid));
+    ScanKeyInit(&key[1], Anum_pg_constraint_contypid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(type));
+    Relation constraints = table_open(ConstraintRelationId, AccessShareLock);
+    // In the order of their names.
+    SysScanDesc scan =
+        systable_beginscan(constraints, ConstraintRelidTypidNameIndexId, true, nullptr, 2, key);
+    HeapTuple tuple;
+    while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+      numbers = lappend_oid(numbers, reinterpret_cast<Form_pg_constraint>(GETSTRUCT(tuple))->oid);
+    systable_endscan(scan);
+    table_close(constraints, AccessShareLock);
+    ListCell* cell;
+    foreach (cell, numbers) {
+      texts = lappend(texts, TextDatumGetCString(DirectFunctionCall1(
+                                 pg_get_constraintdef, ObjectIdGetDatum(lfirst_oid(cell)))));
+      add_called(m, ConstraintRelationId, lfirst_oid(cell));
+    }
+    if (texts != NIL) add_line(m, psprintf("domain %s=%s", type_name(type), list_as_array(texts)));
+    type = type_beneath(type);
+  }
 }
 
 struct Looking {
@@ -499,6 +572,7 @@ bool look(Node* node, void* context) {
     }
     case T_CoerceToDomain:
       add_type(m, castNode(CoerceToDomain, node)->resulttype);
+      add_domain(m, castNode(CoerceToDomain, node)->resulttype);
       break;
     case T_Var:
     case T_Const:

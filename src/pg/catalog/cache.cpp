@@ -40,7 +40,7 @@ struct Entry {
   ArrayType* names;       // in the density's order; null of a column without measures
   char* identity;         // null for a column by itself
   char* settings;         // DensityKey::settings
-  Proof proof;            // its leaves, too
+  Proof proof;            // its arrays, too
   Size size;              // of the six
   int64 id;               // of the density
   TimestampTz fitted_at;  // and its fit
@@ -132,9 +132,8 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   const Size names_size = named ? VARSIZE(seen.column_names) : 0;
   const Size identity_at = names_at + names_size;
   const Size settings_at = identity_at + (identity == nullptr ? 0 : strlen(identity) + 1);
-  const Size leaves_at = MAXALIGN(settings_at + strlen(seen.settings) + 1);
-  const Size leaves_size = sizeof(ProofLeaf) * static_cast<Size>(seen.proof.leaves);
-  const Size size = leaves_at + leaves_size;
+  const Size proof_at = MAXALIGN(settings_at + strlen(seen.settings) + 1);
+  const Size size = proof_at + lists_size(seen.proof);
   make_room(size);
   struct varlena* copy = static_cast<struct varlena*>(MemoryContextAlloc(memory, size));
   memcpy(copy, seen.value, VARSIZE(seen.value));
@@ -165,11 +164,7 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   e->settings = reinterpret_cast<char*>(copy) + settings_at;
   strcpy(e->settings, seen.settings);
   e->compared = 0;
-  e->proof = seen.proof;
-  if (leaves_size > 0) {
-    e->proof.leaf = reinterpret_cast<ProofLeaf*>(reinterpret_cast<char*>(copy) + leaves_at);
-    memcpy(e->proof.leaf, seen.proof.leaf, leaves_size);
-  }
+  e->proof = copy_proof(seen.proof, reinterpret_cast<char*>(copy) + proof_at);
   e->id = seen.id;
   e->fitted_at = seen.fitted_at;
   e->version = seen.version;

@@ -6,6 +6,7 @@
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/changed_databases.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/extension_lock.h"
 #include "pg/catalog/parts.h"
 
 extern "C" {
@@ -157,21 +158,12 @@ bool uses(const NamedColumns& columns, AttrNumber attnum) {
   return false;
 }
 
-// To the end of the transaction, and before any of the extension's tables. DROP EXTENSION locks the
-// extension first, then its tables in another order than writers: they would wait in a ring.
-void hold_extension() {
-  const Oid extension = get_extension_oid("kde_aqp", true);
-  if (OidIsValid(extension)) LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
-}
-
 // Opens the catalog. Writers keep their lock to the end of the transaction, as SQL does: VACUUM
 // FULL, REINDEX and ALTER TABLE must not meet rows whose transaction still runs. Its layout must be
 // the one this library was built for: between the files of a new version and ALTER EXTENSION UPDATE
 // it is not.
 Relation open_catalog(LOCKMODE lock) {
-  if (lock != AccessShareLock) hold_extension();
-  Relation catalog = try_table_open(catalog_oid(), lock);
-  if (catalog == nullptr) raise_not_installed();  // dropped while we waited
+  Relation catalog = open_own_table(catalog_oid, lock);
   if (RelationGetNumberOfAttributes(catalog) != kColumns) raise_other_version();
   return catalog;
 }
@@ -394,6 +386,7 @@ void raise_not_installed() {
 }
 
 bool catalog_hold() {
+  if (!OidIsValid(hold_extension_at_once())) return false;
   const Oid catalog = catalog_oid_or_invalid();
   const Oid upkeep = upkeep_oid_or_invalid();
   const Oid parts = parts_oid_or_invalid();
@@ -921,6 +914,9 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   // A refresh gives none: it keeps the one there is.
   if (alias != nullptr && locked == nullptr) lock_alias(alias);
   Relation catalog = open_catalog(RowExclusiveLock);
+  // The locks are of the catalog. Where another has come in its place, they are taken of that.
+  catalog_lock(key);
+  if (alias != nullptr && locked == nullptr) lock_alias(alias);
   LatestSnapshot latest;
   latest.take();
   HeapTuple old = locked != nullptr ? row_of(catalog, *locked->entry, latest.get())
@@ -988,7 +984,9 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   put_or_null(kRefreshQuery, record.request.query);
   put(kAsFitted, PointerGetDatum(as_fitted(key)));
   put_settings(settings, values, nulls);
-  put_proof(record.proof, values, nulls);
+  Proof proof = record.proof;
+  note_definition(key.relation, columns_read_by(key), &proof);
+  put_proof(proof, values, nulls);
   upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
   KDE_FAULT("store.inserted");

@@ -98,6 +98,14 @@ int find_measure(const DensityKey& key, const KeyColumn& wanted) {
   return -1;
 }
 
+Bitmapset* columns_read_by(const DensityKey& key) {
+  Bitmapset* out = nullptr;
+  for (int i = 0; i < key.all(); ++i)
+    if (key.column[i].attnum != 0) out = bms_add_member(out, key.column[i].attnum);
+  for (int i = 0; i < key.references; ++i) out = bms_add_member(out, key.reference[i]);
+  return out;
+}
+
 DensityKey key_of(TableColumn column) {
   DensityKey key;
   key.relation = column.relation;

@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "access/attnum.h"
+#include "nodes/bitmapset.h"
 #include "nodes/nodes.h"
 }
 
@@ -63,6 +64,9 @@ int find_column(const DensityKey& key, const KeyColumn& wanted);
 
 // Which of its measures that is; -1: none.
 int find_measure(const DensityKey& key, const KeyColumn& wanted);
+
+// Attribute numbers of all columns that it reads.
+Bitmapset* columns_read_by(const DensityKey& key);
 
 // The key of a column by itself. Its text is palloc'ed; null if the column is gone.
 DensityKey key_of(TableColumn column);

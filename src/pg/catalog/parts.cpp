@@ -3,6 +3,7 @@
 
 #include "pg/base/fault.h"
 #include "pg/catalog/catalog.h"
+#include "pg/catalog/extension_lock.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -58,10 +59,7 @@ int compare_parts(const ListCell* a, const ListCell* b) {
 }  // namespace
 
 Relation open_parts(LOCKMODE lock) {
-  const Oid oid = parts_oid_or_invalid();
-  if (!OidIsValid(oid)) raise_other_version();
-  Relation parts = try_table_open(oid, lock);
-  if (parts == nullptr) raise_not_installed();  // dropped while we waited
+  Relation parts = open_own_table(parts_oid_or_invalid, lock);
   if (RelationGetNumberOfAttributes(parts) != kColumns) raise_other_version();
   return parts;
 }

@@ -149,12 +149,7 @@ Counters kept(const Counters& counters) {
 
 // A proof in `memory`.
 Proof kept(const Proof& proof) {
-  Proof out = proof;
-  if (proof.leaves == 0) return out;
-  const Size size = sizeof(ProofLeaf) * static_cast<Size>(proof.leaves);
-  out.leaf = static_cast<ProofLeaf*>(MemoryContextAlloc(memory, size));
-  memcpy(out.leaf, proof.leaf, size);
-  return out;
+  return copy_proof(proof, MemoryContextAlloc(memory, Max(lists_size(proof), Size{1})));
 }
 
 // The entry of a fit, with a look where one is due.

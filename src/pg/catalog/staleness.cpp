@@ -104,6 +104,15 @@ bool has_changed(const CatalogEntry& density, double of, bool is_counted, Stalen
   return true;
 }
 
+// ALTER TABLE may write a column anew and count nothing, as where it makes an index again with it.
+bool is_rewritten(const CatalogEntry& density, Staleness* out) {
+  if (out->judgement.changed != Changed::unknown ||
+      !is_written_anew(density.key.relation, density.proof))
+    return false;
+  say(out, "%s", "the table was written anew since, and a column was altered");
+  return true;
+}
+
 bool is_old(const CatalogEntry& density, TimestampTz now, Staleness* out) {
   const RefreshSettings& settings = density.settings;
   const double most = settings.max_age >= 0 ? settings.max_age : option_refresh_max_age;
@@ -178,7 +187,8 @@ Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep, const 
   const double of = rows_of_table(density.key.relation, upkeep);
   const bool is_counted = out.changed >= 0 && upkeep.table_rows > 0;
   const bool changed = has_changed(density, of, is_counted, &out);
-  out.anew = !changed && !is_old(density, time, &out) && has_drifted(upkeep, &out);
+  out.anew = !changed && (is_rewritten(density, &out) ||
+                          (!is_old(density, time, &out) && has_drifted(upkeep, &out)));
   out.stale = out.due = out.reason[0] != '\0';
   if (out.stale) return out;
   const bool has_rested =

@@ -2,13 +2,13 @@
 //
 //   threshold + scale_factor rows,
 //
-// or its table has grown by more than that share, or its rows have gone elsewhere since
-// (planned_rows.h), or a virtual generated column of the table is computed otherwise (generated.h),
-// or what it was fitted to means something else (as_fitted.h),
-// or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance
-// above kde_aqp.refresh_drift, and p < 0.001. The options kde_aqp.refresh_* hold where the density
-// has no setting of its own. Stale for one range alone, beyond what was fitted:
-// answer/beyond_fit.h.
+// or its table has grown by more than that share, or a column that it reads was written anew
+// (proof/proof.h), or its rows have gone elsewhere since (planned_rows.h), or a virtual generated
+// column of the table is computed otherwise (generated.h), or what it was fitted to means something
+// else (as_fitted.h), or it is older than max_age, or a fresh sample was found to differ
+// (kde_drift): its distance above kde_aqp.refresh_drift, and p < 0.001. The options
+// kde_aqp.refresh_* hold where the density has no setting of its own. Stale for one range alone,
+// beyond what was fitted: answer/beyond_fit.h.
 //
 // Rows are counted by the server (counters.h), late and with losses. That nothing changed, or how
 // much at most, is for the proof to say (proof/proof.h): only by it a density is fresh.

@@ -3,6 +3,7 @@
 
 #include "pg/base/fault.h"
 #include "pg/catalog/catalog.h"
+#include "pg/catalog/extension_lock.h"
 #include "pg/catalog/parts.h"
 
 extern "C" {
@@ -39,10 +40,7 @@ enum Column {
 
 // Writers keep their lock to the end of the transaction, as those of catalog.cpp.
 Relation open_upkeep(LOCKMODE lock) {
-  const Oid oid = upkeep_oid_or_invalid();
-  if (!OidIsValid(oid)) raise_other_version();
-  Relation upkeep = try_table_open(oid, lock);
-  if (upkeep == nullptr) raise_not_installed();  // dropped while we waited
+  Relation upkeep = open_own_table(upkeep_oid_or_invalid, lock);
   if (RelationGetNumberOfAttributes(upkeep) != kColumns) raise_other_version();
   return upkeep;
 }

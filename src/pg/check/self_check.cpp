@@ -14,6 +14,7 @@
 #include "pg/answer/words.h"
 #include "pg/base/pinned.h"
 #include "pg/base/result_set.h"
+#include "pg/base/subtransaction.h"
 #include "pg/catalog/cache.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/density_name.h"
@@ -75,7 +76,8 @@ struct SelfCheck {
   kde::Interval answer;  // NaN for NULL
   double exact;          // NaN for NULL
   bool held;
-  double ms;  // of the exact query
+  double ms;      // of the exact query
+  bool finished;  // else that was an error
 
   // Of the estimate, relative to the exact answer; NaN where there is none, or it is 0.
   double error() const {
@@ -458,16 +460,21 @@ struct Columns {
   void put(double x) { put(Float8GetDatum(x), std::isnan(x)); }
 };
 
+// Without what the table says where its query failed.
 void put_check(Tuplestorestate* rows, TupleDesc desc, const SelfCheck& check) {
   Columns c;
-  c.put(CStringGetTextDatum(check.question));
-  for (double x :
-       {check.answer.estimate, check.answer.lower, check.answer.upper, check.exact, check.error()})
-    c.put(x);
-  c.put(BoolGetDatum(check.held));
-  c.put(check.ms);
+  c.put(check.question != nullptr ? CStringGetTextDatum(check.question) : 0,
+        check.question == nullptr);
+  for (double x : {check.answer.estimate, check.answer.lower, check.answer.upper}) c.put(x);
+  c.put(check.finished ? check.exact : kNone);
+  c.put(check.finished ? check.error() : kNone);
+  c.put(BoolGetDatum(check.held), !check.finished);
+  c.put(check.finished ? check.ms : kNone);
   tuplestore_putvalues(rows, desc, c.values, c.nulls);
 }
+
+// Of values: a sum that overflows, a division by zero in a measure.
+bool is_of_values(int sqlstate) { return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_DATA_EXCEPTION; }
 
 int read_questions(FunctionCallInfo fcinfo, int argument) {
   reject_null(fcinfo, argument, "questions");
@@ -509,7 +516,16 @@ Datum kde_self_check(PG_FUNCTION_ARGS) {
   for (int i = 0; i < questions; ++i) {
     CHECK_FOR_INTERRUPTS();
     SelfCheck check = {};
-    if (!ask_and_count(*entry, relation, &random, i, &check)) continue;
+    bool asked = false;
+    const char* error = nullptr;
+    const auto ask = [&] { asked = ask_and_count(*entry, relation, &random, i, &check); };
+    check.finished = without_error(ask, nullptr, is_of_values, true, &error);
+    if (!check.finished)
+      ereport(WARNING,
+              (errmsg("could not check a question of the density of %s", display_name(key)),
+               errdetail("The table's rows give an error: %s.", error)));
+    else if (!asked)
+      continue;
     put_check(rows, desc, check);
   }
   owner.end();

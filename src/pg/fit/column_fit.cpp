@@ -156,7 +156,14 @@ kde::Status ColumnEstimate::fit(const ColumnTypes& types, const ScanResult& scan
 }
 
 void ColumnEstimate::check(const kde::Status& status, const DensityKey& key) const {
-  check_status(status, psprintf("fit a density to %s", describe_columns(key)));
+  const char* hint = nullptr;
+  if (status.code == kde::Code::out_of_range && status.measure >= 0 &&
+      status.measure < key.measures) {
+    const char* measure = key.column[key.columns + status.measure].text;
+    hint = psprintf("Measure %d is \"%s\". Fit it in a larger unit, as '(%s) / 1e200'.",
+                    status.measure + 1, measure, measure);
+  }
+  check_status(status, psprintf("fit a density to %s", describe_columns(key)), hint);
 }
 
 void ColumnEstimate::describe(DensityFit* fit) const {

@@ -182,6 +182,7 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
     const PartFit made = fit_leaf(request, relation, types, wanted);
     part->density = density_of(made, parts->settings);
     part->proof = made.proof;
+    note_definition(RelationGetRelid(relation), columns_read_by(request.key), &part->proof);
     parts->read[i] = true;
   }
 }
@@ -472,7 +473,7 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   KDE_FAULT("fit.estimated");
 
   for (int i = 0; i < parts.count && !of_shards; ++i)
-    if (!parts.item[i]->proof.known) proof = unproven(Unproven::by_parts, proof.as_of);
+    if (!parts.item[i]->proof.known) proof = unproven(Unproven::by_parts, proof);
   const int read = static_cast<int>(std::count(parts.read, parts.read + parts.count, true));
   const char* model = psprintf("%d %s%s, %d read", parts.count, of_shards ? "shard" : "part",
                                parts.count == 1 ? "" : "s", read);

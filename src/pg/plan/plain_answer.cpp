@@ -14,6 +14,7 @@
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/cache.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/extension_lock.h"
 #include "pg/plan/buckets.h"
 #include "pg/type/density_datum.h"
 
@@ -68,6 +69,15 @@ bool may_have_nulls_in(const kde::Header* column, const kde::JointHeader* joint,
   return false;
 }
 
+// Nobody who drops the extension is waited for: none then.
+CachedDensity density_if_there(const DensityKey& key, AnsweringFit* fit) {
+  const Oid extension = hold_extension_at_once();
+  if (!OidIsValid(extension)) return {};
+  const CachedDensity found = cached_density(key, fit, Tell::nothing);
+  release_extension(extension);
+  return found;
+}
+
 class Answering {
  public:
   // as_of_then: by the owner's consent, whatever changed since.
@@ -106,8 +116,8 @@ class Answering {
   }
 
   bool open() {
-    const CachedDensity cached =
-        cached_density(plan_.key, &density_.fit, plan_.demanded ? Tell::as_asked : Tell::nothing);
+    const CachedDensity cached = plan_.demanded ? cached_density(plan_.key, &density_.fit)
+                                                : density_if_there(plan_.key, &density_.fit);
     if (cached.value == nullptr)
       return refuse(density_.fit.redefined ? PlainOutcome::other_shape : PlainOutcome::gone);
     if (!has_settings(cached.settings)) return refuse(PlainOutcome::other_settings);
@@ -1427,7 +1437,7 @@ double most_plain_rows(const PlainQuery& query) {
   if (query.bucket != nullptr) return kMostParts;
   if (query.by_groups == 0) return 1;
   const struct varlena* value =
-      ActiveSnapshotSet() ? cached_density(query.key, nullptr, Tell::nothing).value : nullptr;
+      ActiveSnapshotSet() ? density_if_there(query.key, nullptr).value : nullptr;
   if (value == nullptr) return kMostParts;
   const kde::Header* h = any_density_from_datum(PointerGetDatum(value)).one_column;
   if (h == nullptr) return kMostParts;
@@ -1437,7 +1447,7 @@ double most_plain_rows(const PlainQuery& query) {
 
 bool may_have_nulls(const DensityKey& key, int columns) {
   const struct varlena* value =
-      ActiveSnapshotSet() ? cached_density(key, nullptr, Tell::nothing).value : nullptr;
+      ActiveSnapshotSet() ? density_if_there(key, nullptr).value : nullptr;
   if (value == nullptr) return true;
   const AnyDensity any = any_density_from_datum(PointerGetDatum(value));
   if (key.columns != (any.joint != nullptr ? any.joint->columns : 1)) return true;

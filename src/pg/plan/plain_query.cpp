@@ -8,6 +8,7 @@
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/extension_lock.h"
 #include "pg/catalog/privileges.h"
 #include "pg/plan/buckets.h"
 #include "pg/plan/consent.h"
@@ -946,12 +947,16 @@ List* PlainReader::questions(List* entries) const {
 namespace {
 
 // As of now, whatever the statement sees: what it sees is looked at when it runs. In parallel mode
-// there is no such snapshot, nor does a worker plan much.
+// there is no such snapshot, nor does a worker plan much. While the extension is dropped there are
+// none, and nobody is waited for.
 List* densities_of(Oid relation) {
   if (IsInParallelMode() || !catalog_is_installed()) return NIL;
+  const Oid extension = hold_extension_at_once();
+  if (!OidIsValid(extension)) return NIL;
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* entries = catalog_list(relation, latest);
   UnregisterSnapshot(latest);
+  release_extension(extension);
   return entries;
 }
 

@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
@@ -24,8 +25,16 @@ List* members_of(Oid relation) {
   List* members = list_make1_oid(relation);
   for (int i = 0; i < list_length(members); ++i) {
     const Oid member = list_nth_oid(members, i);
-    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(member)))
-      members = list_concat_unique_oid(members, find_inheritance_children(member, NoLock));
+    HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(member));
+    if (!HeapTupleIsValid(row)) continue;
+    const Form_pg_class form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
+    const bool has_children = form->relhassubclass;
+    // A partition has one parent: none comes twice, of perhaps thousands.
+    const bool is_tree = form->relkind == RELKIND_PARTITIONED_TABLE;
+    ReleaseSysCache(row);
+    if (!has_children) continue;
+    List* children = find_inheritance_children(member, NoLock);
+    members = is_tree ? list_concat(members, children) : list_concat_unique_oid(members, children);
   }
   list_sort(members, list_oid_cmp);
   return members;

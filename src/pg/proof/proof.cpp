@@ -23,6 +23,7 @@ extern "C" {
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 }
 
 namespace kde_pg {
@@ -124,30 +125,53 @@ int column_in(TupleDesc leaf, const Form_pg_attribute column) {
   return -1;
 }
 
-// What the first `columns` of a relation are in one of its leaves.
-uint64 hash_columns(TupleDesc relation, int columns, TupleDesc leaf) {
-  uint64 hash = static_cast<uint64>(columns);
-  for (int i = 0; i < columns && i < relation->natts; ++i) {
-    const Form_pg_attribute column = TupleDescAttr(relation, i);
-    if (column->attisdropped) continue;
-    const int at = relation == leaf ? i : column_in(leaf, column);
+// What the columns of a relation that a proof is of are in one of its leaves.
+uint64 hash_columns(TupleDesc relation, const Proof& proof, TupleDesc leaf) {
+  uint64 hash = static_cast<uint64>(proof.columns);
+  for (int k = 0; k < proof.columns; ++k) {
+    const int i = proof.column[k] - 1;
     struct {
       int32 of, at;
       uint32 type;
       int32 typmod;
       uint32 collation;
-    } what = {i, at, 0, 0, 0};
-    if (at >= 0) {
-      const Form_pg_attribute other = TupleDescAttr(leaf, at);
+    } what = {i, -1, 0, 0, 0};
+    if (i < relation->natts) {
+      const Form_pg_attribute column = TupleDescAttr(relation, i);
+      what.at = relation == leaf ? i : column_in(leaf, column);
+      if (column->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
+        hash = hash_expression(hash, relation, i);
+    }
+    if (what.at >= 0) {
+      const Form_pg_attribute other = TupleDescAttr(leaf, what.at);
       what.type = other->atttypid;
       what.typmod = other->atttypmod;
       what.collation = other->attcollation;
     }
     hash = hash_more(hash, &what, sizeof what);
-    if (column->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
-      hash = hash_expression(hash, relation, i);
   }
   return hash;
+}
+
+// By which transactions their rows in pg_attribute were written. ALTER TYPE writes them, VACUUM
+// FULL, CLUSTER and ANALYZE do not, and freezing keeps the number. 0: by this one, which may go on
+// to write them.
+uint64 hash_writers(TupleDesc relation, const Proof& proof, Relation leaf) {
+  uint64 hash = 1;
+  for (int k = 0; k < proof.columns; ++k) {
+    const int i = proof.column[k] - 1;
+    if (i >= relation->natts) continue;
+    const int at = column_in(RelationGetDescr(leaf), TupleDescAttr(relation, i));
+    HeapTuple row = at < 0 ? nullptr
+                           : SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(leaf)),
+                                             Int16GetDatum(static_cast<int16>(at + 1)));
+    if (!HeapTupleIsValid(row)) continue;
+    const TransactionId writer = HeapTupleHeaderGetRawXmin(row->t_data);
+    ReleaseSysCache(row);
+    if (TransactionIdIsCurrentTransactionId(writer)) return 0;
+    hash = hash_more(hash, &writer, sizeof writer);
+  }
+  return hash != 0 ? hash : 1;
 }
 
 // Calls visit(Relation leaf) for each member that may have rows, until it returns why not to go on.
@@ -179,11 +203,13 @@ bool is_set(const uint8* bits, BlockNumber block) {
   return ((bits[block / kBlocksPerByte] >> (2 * (block % kBlocksPerByte))) & 1) != 0;
 }
 
+constexpr uint64 kVisible = UINT64CONST(0x5555555555555555);
+constexpr BlockNumber kBlocksPerWord = 32;
+
 // How many of the first `blocks` bits are clear. Bits are of as many words as there are, so that
 // whole ones are looked at first.
 BlockNumber count_clear(const uint8* bits, BlockNumber blocks) {
-  constexpr uint64 kVisible = UINT64CONST(0x5555555555555555);
-  constexpr BlockNumber kWordsAtOnce = 64, kBlocksPerWord = 32;
+  constexpr BlockNumber kWordsAtOnce = 64;
   const auto* word = reinterpret_cast<const uint64*>(bits);
   const BlockNumber words = blocks / kBlocksPerWord;
   BlockNumber clear = 0, w = 0;
@@ -199,6 +225,33 @@ BlockNumber count_clear(const uint8* bits, BlockNumber blocks) {
   for (BlockNumber block = words * kBlocksPerWord; block < blocks; ++block)
     clear += is_set(bits, block) ? 0 : 1;
   return clear;
+}
+
+// How many of them are set, but not in `others`.
+BlockNumber count_set_without(const uint8* bits, const uint8* others, BlockNumber blocks) {
+  const auto* word = reinterpret_cast<const uint64*>(bits);
+  const auto* other = reinterpret_cast<const uint64*>(others);
+  const BlockNumber words = blocks / kBlocksPerWord;
+  BlockNumber out = 0;
+  for (BlockNumber w = 0; w < words; ++w)
+    out += static_cast<BlockNumber>(__builtin_popcountll(word[w] & ~other[w] & kVisible));
+  for (BlockNumber block = words * kBlocksPerWord; block < blocks; ++block)
+    out += is_set(bits, block) && !is_set(others, block) ? 1 : 0;
+  return out;
+}
+
+// Calls visit(block) for each of them that is set, or clear, until it returns false. Words without
+// one are passed over at once.
+template <typename Visit>
+void for_bits(const uint8* bits, BlockNumber blocks, bool set, Visit visit) {
+  const auto* word = reinterpret_cast<const uint64*>(bits);
+  for (BlockNumber first = 0; first < blocks; first += kBlocksPerWord) {
+    const uint64 here = word[first / kBlocksPerWord];
+    if (((set ? here : ~here) & kVisible) == 0) continue;
+    const BlockNumber end = Min(blocks, first + kBlocksPerWord);
+    for (BlockNumber block = first; block < end; ++block)
+      if (is_set(bits, block) == set && !visit(block)) return;
+  }
 }
 
 // Calls visit(first, count, bits, lsn) for the page of the map that has `count` blocks from `first`
@@ -238,23 +291,6 @@ BlockNumber count_clear(Relation rel, BlockNumber blocks) {
   return clear;
 }
 
-// Of the blocks of a leaf at the fit.
-struct Blocks {
-  BlockNumber clear;    // bits, or no page of the map
-  BlockNumber stamped;  // bits set, of pages stamped since
-};
-
-Blocks look_at_map(Relation rel, BlockNumber blocks, XLogRecPtr lsn) {
-  Blocks out = {};
-  for_map_pages(rel, blocks,
-                [&](BlockNumber, BlockNumber count, const uint8* bits, XLogRecPtr stamp) {
-                  const BlockNumber clear = bits == nullptr ? count : count_clear(bits, count);
-                  out.clear += clear;
-                  if (stamp > lsn) out.stamped += count - clear;
-                });
-  return out;
-}
-
 XLogRecPtr lsn_of_block(Relation rel, BlockNumber block) {
   Buffer buffer = ReadBuffer(rel, block);
   // The lock keeps writers out, the function hint bits.
@@ -280,61 +316,109 @@ constexpr Headers kNoHeaders = {0, 0, true};
 TimestampTz next_page_at = 0;
 constexpr TimestampTz kShareOfTime = 20;
 
-// What the headers of a map page's blocks proved: which had set bits and own LSNs <= lsn. While the
-// page's stamp is the same no bit was set since, so blocks whose bits are set still did not change.
+// What the headers of a map page's blocks told. While the page's stamp is the same no bit was set
+// since, so blocks whose bits are set, and whose own LSNs were <= lsn, still did not change. Own
+// LSNs above it stay so: such blocks need not be looked at again.
 struct Remembered {
   Oid relation, file;
   BlockNumber first;
-  XLogRecPtr lsn, stamp;
-  uint8* bits;  // as the map has them; kMapBytes; null: none
+  XLogRecPtr lsn;
+  XLogRecPtr stamp;  // of what set bits prove; 0: nothing
+  bool all;          // of them: then `proven` says nothing
+  bool any_changed;  // else `changed` says nothing
+  // Blocks, as bits of the map; kMapBytes, or null.
+  uint8* proven;
+  uint8* changed;
 };
-constexpr int kRemembered = 32;
+// Of one table 128 GB; 8 MB where each page has a block that is not proven.
+constexpr BlockNumber kRemembered = 512;
 Remembered remembered[kRemembered];
 
-// That of a page of the map, or null.
-Remembered* remembered_page(Relation rel, BlockNumber first, XLogRecPtr lsn) {
-  for (Remembered& it : remembered) {
-    if (it.bits != nullptr && it.relation == RelationGetRelid(rel) && it.file == file_of(rel) &&
-        it.first == first && it.lsn == lsn)
-      return &it;
+// Pages of one map lie side by side.
+Remembered* place_of_page(Relation rel, BlockNumber first, XLogRecPtr lsn) {
+  const uint32 hash = murmurhash32(RelationGetRelid(rel)) ^ murmurhash32(static_cast<uint32>(lsn));
+  return &remembered[(hash + first / kBlocksPerPage) % kRemembered];
+}
+
+// Null if it is not of that page.
+const Remembered* recall(Relation rel, BlockNumber first, XLogRecPtr lsn) {
+  const Remembered* it = place_of_page(rel, first, lsn);
+  const bool is_it = it->relation == RelationGetRelid(rel) && it->file == file_of(rel) &&
+                     it->first == first && it->lsn == lsn;
+  return is_it ? it : nullptr;
+}
+
+void keep_bits(uint8** place, const uint8* bits) {
+  if (*place == nullptr)
+    *place = static_cast<uint8*>(MemoryContextAlloc(TopMemoryContext, kMapBytes));
+  memcpy(*place, bits, kMapBytes);
+}
+
+// Of that page, in the place of another.
+Remembered* remember(Relation rel, BlockNumber first, XLogRecPtr lsn) {
+  if (recall(rel, first, lsn) == nullptr) {
+    Remembered* place = place_of_page(rel, first, lsn);
+    *place = {RelationGetRelid(rel), file_of(rel),  first, lsn, InvalidXLogRecPtr, false, false,
+              place->proven,         place->changed};
   }
-  return nullptr;
+  return place_of_page(rel, first, lsn);
 }
 
-const uint8* recall(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp) {
-  const Remembered* page = remembered_page(rel, first, lsn);
-  return page != nullptr && page->stamp == stamp ? page->bits : nullptr;
+// A page of the map, as it was at one moment.
+struct MapPage {
+  BlockNumber first, count, clear;
+  XLogRecPtr stamp;
+  bool is_stamped;                        // since the proof
+  bool is_known;                          // what headers prove of set bits
+  BlockNumber unproven;                   // of set bits, without a look at headers
+  BlockNumber unlooked;                   // clear bits whose blocks' own LSNs may be <= the proof's
+  alignas(uint64) uint8 bits[kMapBytes];  // where headers may prove more
+  alignas(uint64) uint8 changed[kMapBytes];  // the same: what need not be looked at
+};
+
+bool may_prove_set(const MapPage& page, const Proof& proof) {
+  return page.unproven > 0 && !page.is_known && (proof.all_set || proof.all_ended);
 }
 
-// In the place of the oldest.
-void remember(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp,
-              const uint8* bits) {
-  static int oldest = 0;
-  Remembered* place = remembered_page(rel, first, lsn);
-  if (place == nullptr) {
-    place = &remembered[oldest];
-    oldest = (oldest + 1) % kRemembered;
-  }
-  uint8* room = place->bits;
-  if (room == nullptr) room = static_cast<uint8*>(MemoryContextAlloc(TopMemoryContext, kMapBytes));
-  memcpy(room, bits, kMapBytes);
-  *place = {RelationGetRelid(rel), file_of(rel), first, lsn, stamp, room};
+bool may_prove_clear(const MapPage& page, const Proof& proof) {
+  return page.unlooked > 0 && proof.all_ended;
 }
 
-// Blocks of one page of the map that are not proven, though their own LSNs may prove them. bits: a
-// copy of the page's, of one moment with `stamp`: a block that changes after it has an own LSN
-// above. It is written to.
-BlockNumber count_unproven_of_page(Relation rel, BlockNumber first, BlockNumber count, uint8* bits,
-                                   XLogRecPtr stamp, const Proof& proof, Headers* headers) {
-  constexpr BlockNumber kBlocksPerBreath = 64;
-  const BlockNumber clear = count_clear(bits, count), set = count - clear;
-  const bool is_stamped = stamp > proof.lsn;
-  const bool may_prove_set = is_stamped && (proof.all_set || proof.all_ended);
-  const uint8* known = may_prove_set ? recall(rel, first, proof.lsn, stamp) : nullptr;
-  bool read_set = may_prove_set && known == nullptr;
+// Looks at a page under its lock. with_headers: its bits are taken where headers may prove more.
+void take_map_page(Relation rel, const Proof& proof, bool with_headers, Buffer* buffer,
+                   MapPage* page) {
+  static const uint8 no_bits[kMapBytes] = {};
+  const auto take = [&](BlockNumber first, BlockNumber count, const uint8* bits, XLogRecPtr stamp) {
+    page->clear = page->unlooked = bits == nullptr ? count : count_clear(bits, count);
+    page->stamp = stamp;
+    page->is_stamped = stamp > proof.lsn;
+    page->is_known = false;
+    page->unproven = page->is_stamped ? count - page->clear : 0;
+    if (!(proof.all_set || proof.all_ended) || (page->unproven == 0 && page->clear == 0)) return;
+    if (bits == nullptr) bits = no_bits;
+    const Remembered* known = recall(rel, first, proof.lsn);
+    const uint8* changed = known != nullptr && known->any_changed ? known->changed : no_bits;
+    if (known != nullptr && known->any_changed)
+      page->unlooked -= count_set_without(changed, bits, count);
+    if (page->unproven > 0 && known != nullptr && known->stamp == stamp) {
+      page->is_known = true;
+      page->unproven = known->all ? 0 : count_set_without(bits, known->proven, count);
+    }
+    if (!with_headers || !(may_prove_set(*page, proof) || may_prove_clear(*page, proof))) return;
+    memcpy(page->bits, bits, kMapBytes);
+    memcpy(page->changed, changed, kMapBytes);
+  };
+  look_at_map_page(rel, page->first, page->count, buffer, take);
+}
+
+// Blocks of one page of the map that are not proven, though their own LSNs may prove them: a block
+// that changes after the page was taken has an own LSN above. Writes to the page's bits.
+BlockNumber count_unproven_of_page(Relation rel, MapPage* page, const Proof& proof,
+                                   Headers* headers) {
+  bool read_set = may_prove_set(*page, proof);
   TimestampTz page_begun = 0;
-  if (read_set && set <= headers->left) {
-    headers->left -= set;
+  if (read_set && page->unproven <= headers->left) {
+    headers->left -= page->unproven;
   } else if (read_set && headers->pages > 0 && GetCurrentTimestamp() >= next_page_at) {
     --headers->pages;
     page_begun = GetCurrentTimestamp();
@@ -342,25 +426,47 @@ BlockNumber count_unproven_of_page(Relation rel, BlockNumber first, BlockNumber 
     read_set = false;
     headers->put_off = true;
   }
-  const bool read_clear = proof.all_ended && clear > 0 && clear <= headers->left;
-  if (read_clear) headers->left -= clear;
-  if (!read_set && !read_clear && known == nullptr) return clear + (is_stamped ? set : 0);
+  const bool read_clear = may_prove_clear(*page, proof) && page->unlooked <= headers->left;
+  if (read_clear) headers->left -= page->unlooked;
 
-  BlockNumber unproven = 0;
-  const auto is_proven = [&](BlockNumber i, bool bit) {
-    if (bit && !is_stamped) return true;
-    if (bit && known != nullptr) return is_set(known, i);
-    return (bit ? read_set : read_clear) && lsn_of_block(rel, first + i) <= proof.lsn;
-  };
-  for (BlockNumber i = 0; i < count; ++i) {
-    if (i % kBlocksPerBreath == 0) CHECK_FOR_INTERRUPTS();
-    const bool bit = is_set(bits, i);
-    if (is_proven(i, bit)) continue;
+  BlockNumber unproven = read_set ? 0 : page->unproven;
+  if (!read_clear) unproven += page->clear;
+  bool new_changed = false;
+  const auto is_proven = [&](BlockNumber block) {
+    CHECK_FOR_INTERRUPTS();
+    uint8& changed = page->changed[block / kBlocksPerByte];
+    const auto bit = static_cast<uint8>(1u << (2 * (block % kBlocksPerByte)));
+    if ((changed & bit) == 0 && lsn_of_block(rel, page->first + block) <= proof.lsn) return true;
+    new_changed = new_changed || (changed & bit) == 0;
+    changed |= bit;
     ++unproven;
-    if (headers->all_or_nothing) return unproven;
-    if (bit) bits[i / kBlocksPerByte] &= static_cast<uint8>(~(1u << (2 * (i % kBlocksPerByte))));
+    return false;
+  };
+  if (read_clear)
+    for_bits(page->bits, page->count, false,
+             [&](BlockNumber block) { return is_proven(block) || !headers->all_or_nothing; });
+  bool all = true;
+  if (read_set && !(headers->all_or_nothing && unproven > 0))
+    for_bits(page->bits, page->count, true, [&](BlockNumber block) {
+      if (is_proven(block)) return true;
+      all = false;
+      uint8& byte = page->bits[block / kBlocksPerByte];
+      byte &= static_cast<uint8>(~(1u << (2 * (block % kBlocksPerByte))));
+      return !headers->all_or_nothing;
+    });
+  if (headers->all_or_nothing && unproven > 0) return unproven;
+  if (new_changed || read_set) {
+    Remembered* place = remember(rel, page->first, proof.lsn);
+    if (new_changed) {
+      keep_bits(&place->changed, page->changed);
+      place->any_changed = true;
+    }
+    if (read_set) {
+      if (!all) keep_bits(&place->proven, page->bits);
+      place->all = all;
+      place->stamp = page->stamp;
+    }
   }
-  if (read_set) remember(rel, first, proof.lsn, stamp, bits);
   if (page_begun != 0) {
     const TimestampTz now = GetCurrentTimestamp();
     next_page_at = now + kShareOfTime * (now - page_begun);
@@ -368,28 +474,35 @@ BlockNumber count_unproven_of_page(Relation rel, BlockNumber first, BlockNumber 
   return unproven;
 }
 
-BlockNumber count_unproven(Relation rel, BlockNumber blocks, const Proof& proof, Headers* headers) {
-  BlockNumber unproven = 0;
+struct Sum {
+  double rows = 0, unproven = 0, blocks = 0, added = 0;
+  double stamped = 0, clear = 0;  // before headers are read
+  bool put_off = false;           // headers, to the next look
+};
+
+// Each page of the map is looked at once.
+double count_unproven(Relation rel, BlockNumber blocks, const Proof& proof, Headers* headers,
+                      Sum* sum) {
+  static MapPage page;  // of several kilobytes; nothing below comes back here
+  double unproven = 0;
   Buffer buffer = InvalidBuffer;
-  auto* copy = static_cast<uint8*>(palloc(kMapBytes));
   for (BlockNumber first = 0; first < blocks; first += kBlocksPerPage) {
-    const BlockNumber count = Min(blocks - first, kBlocksPerPage);
-    XLogRecPtr stamped_at = InvalidXLogRecPtr;
-    look_at_map_page(rel, first, count, &buffer,
-                     [&](BlockNumber, BlockNumber, const uint8* bits, XLogRecPtr stamp) {
-                       stamped_at = stamp;
-                       if (bits != nullptr) {
-                         memcpy(copy, bits, kMapBytes);
-                       } else {
-                         memset(copy, 0, kMapBytes);
-                       }
-                     });
-    unproven += count_unproven_of_page(rel, first, count, copy, stamped_at, proof, headers);
-    if (headers->all_or_nothing && unproven > 0) break;
-    if (blocks - first <= kBlocksPerPage) break;
+    CHECK_FOR_INTERRUPTS();
+    page.first = first;
+    page.count = Min(blocks - first, kBlocksPerPage);
+    const bool with_headers = headers->left > 0 || headers->pages > 0;
+    take_map_page(rel, proof, with_headers, &buffer, &page);
+    sum->clear += page.clear;
+    if (page.is_stamped) sum->stamped += page.count - page.clear;
+    if (with_headers && (may_prove_set(page, proof) || may_prove_clear(page, proof))) {
+      unproven += count_unproven_of_page(rel, &page, proof, headers);
+      if (headers->all_or_nothing && unproven > 0) break;
+    } else {
+      unproven += static_cast<double>(page.clear) + page.unproven;
+    }
+    if (blocks - first <= kBlocksPerPage) break;  // `first` would overflow
   }
   if (BufferIsValid(buffer)) ReleaseBuffer(buffer);
-  pfree(copy);
   return unproven;
 }
 
@@ -409,29 +522,17 @@ double count_line_pointers(Relation rel, BlockNumber first, BlockNumber end) {
 
 // ------------------------------------------------------------------------------------ judgements
 
-struct Sum {
-  double rows = 0, unproven = 0, blocks = 0, added = 0;
-  double stamped = 0, clear = 0;  // before headers are read
-  bool put_off = false;           // headers, to the next look
-};
-
 // Of a leaf whose file is the same: adds to *sum. *headers: those that may yet be read.
 void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, Headers* headers,
                 Sum* sum) {
   const BlockNumber now = RelationGetNumberOfBlocks(rel);
   const BlockNumber same = Min(then.blocks, now);
   const uint32 each_now = rows_a_block(RelationGetDescr(rel));
-  const Blocks blocks = look_at_map(rel, same, proof.lsn);
-  double unproven = static_cast<double>(blocks.clear) + blocks.stamped;
-  sum->stamped += blocks.stamped;
-  sum->clear += blocks.clear;
-  const int64 may_prove = proof.all_ended ? static_cast<int64>(blocks.clear) + blocks.stamped
-                          : proof.all_set ? blocks.stamped
-                                          : 0;
-  const bool in_vain =
-      headers->all_or_nothing && (sum->rows > 0 || (blocks.clear > 0 && !proof.all_ended));
-  if (may_prove > 0 && headers->left > 0 && !in_vain)
-    unproven = count_unproven(rel, same, proof, headers);
+  // Where headers are to prove all or nothing none is read in vain.
+  Headers none = kNoHeaders;
+  const bool in_vain = headers->all_or_nothing && headers->left > 0 &&
+                       (sum->rows > 0 || (!proof.all_ended && count_clear(rel, same) > 0));
+  double unproven = count_unproven(rel, same, proof, in_vain ? &none : headers, sum);
   unproven += then.blocks - same;
   sum->rows += unproven * Max(then.rows_a_block, each_now);
   sum->unproven += unproven;
@@ -466,7 +567,7 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
       return kOtherLeaves;
     const ProofLeaf& then = proof.leaf[seen++];
     if (then.file != file_of(rel)) return kOtherFile;
-    if (then.columns != hash_columns(RelationGetDescr(root), proof.columns, RelationGetDescr(rel)))
+    if (then.columns != hash_columns(RelationGetDescr(root), proof, RelationGetDescr(rel)))
       return kOtherColumns;
     judge_leaf(rel, then, proof, &headers, sum);
     return nullptr;
@@ -571,45 +672,47 @@ bool sees_all_before(Snapshot snapshot, TransactionId next) {
 
 }  // namespace
 
+Proof unproven(Unproven why, Proof proof) {
+  proof.known = false;
+  switch (why) {
+    case Unproven::elsewhere:
+      proof.why = kElsewhere;
+      break;
+    case Unproven::by_value:
+      proof.why = kByValue;
+      break;
+    case Unproven::by_query:
+      proof.why = kByQuery;
+      break;
+    case Unproven::by_parts:
+      proof.why = kByParts;
+      break;
+    case Unproven::being_changed:
+      proof.why = kBeingChanged;
+      break;
+  }
+  return proof;
+}
+
 Proof unproven(Unproven why, TimestampTz since) {
   Proof out;
   out.as_of = since;
-  switch (why) {
-    case Unproven::elsewhere:
-      out.why = kElsewhere;
-      break;
-    case Unproven::by_value:
-      out.why = kByValue;
-      break;
-    case Unproven::by_query:
-      out.why = kByQuery;
-      break;
-    case Unproven::by_parts:
-      out.why = kByParts;
-      break;
-  }
-  return out;
+  return unproven(why, out);
 }
 
-Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun, Oid columns_of) {
+Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
   Proof out;
   out.as_of = begun != nullptr ? begun->at : GetCurrentTransactionStartTimestamp();
   if (RecoveryInProgress()) out.why = kInRecovery;
   if (snapshots_may_age()) out.why = kAging;
   if (is_of_shards(relation)) out.why = kShards;
   if (out.why != nullptr) return out;
-  Relation root = open_member(OidIsValid(columns_of) ? columns_of : relation, &out.why);
-  if (root == nullptr) {
-    if (out.why == nullptr) out.why = kBeingChanged;
-    return out;
-  }
   out.system = GetSystemIdentifier();
   out.lsn = begun != nullptr ? begun->lsn : GetXLogInsertRecPtr();
-  out.columns = RelationGetDescr(root)->natts;
   int room = 0;
   BlockNumber clear = 0;
-  out.why = for_leaves(relation, [&](Relation rel) -> const char* {
-    if (const char* why = why_not_proven(rel)) return why;
+  const char* not_proven = nullptr;
+  const char* not_seen = for_leaves(relation, [&](Relation rel) -> const char* {
     if (out.leaves == room) {
       room = Max(2 * room, 4);
       const Size size = sizeof(ProofLeaf) * static_cast<Size>(room);
@@ -617,24 +720,53 @@ Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun, Oid c
           static_cast<ProofLeaf*>(out.leaf == nullptr ? palloc0(size) : repalloc(out.leaf, size));
     }
     ProofLeaf& leaf = out.leaf[out.leaves++];
+    leaf = {};
     leaf.relation = RelationGetRelid(rel);
     leaf.file = file_of(rel);
+    if (const char* why = why_not_proven(rel)) {
+      if (not_proven == nullptr) not_proven = why;
+      return nullptr;
+    }
     leaf.blocks = RelationGetNumberOfBlocks(rel);
     leaf.rows_a_block = rows_a_block(RelationGetDescr(rel));
-    leaf.columns = hash_columns(RelationGetDescr(root), out.columns, RelationGetDescr(rel));
     clear += count_clear(rel, leaf.blocks);
     return nullptr;
   });
-  close_member(root);
+  if (not_seen != nullptr) out.leaves = 0;
+  out.why = not_seen != nullptr ? not_seen : not_proven;
   out.known = out.why == nullptr;
-  if (!out.known) {
-    out.leaves = 0;
-    return out;
-  }
+  if (!out.known) return out;
   out.all_set = clear == 0;
   out.all_ended = begun != nullptr && !has_own_changes(relation) &&
                   (sees_all_before(snapshot, begun->next) || are_among(out, begun->unwritten));
   return out;
+}
+
+void note_definition(Oid relation, const Bitmapset* columns, Proof* proof) {
+  if (proof->leaves == 0) return;
+  proof->column = static_cast<AttrNumber*>(
+      palloc(sizeof(AttrNumber) * static_cast<Size>(Max(bms_num_members(columns), 1))));
+  proof->columns = 0;
+  for (int i = -1; (i = bms_next_member(columns, i)) >= 0;)
+    proof->column[proof->columns++] = static_cast<AttrNumber>(i);
+  const char* why = nullptr;
+  Relation root = open_member(relation, &why);
+  for (int k = 0; root != nullptr && k < proof->leaves; ++k) {
+    ProofLeaf& leaf = proof->leaf[k];
+    Relation rel = open_member(leaf.relation, &why);
+    if (rel == nullptr || leaf.file != file_of(rel)) {
+      why = kBeingChanged;
+    } else {
+      leaf.columns = hash_columns(RelationGetDescr(root), *proof, RelationGetDescr(rel));
+      leaf.writers = hash_writers(RelationGetDescr(root), *proof, rel);
+    }
+    if (rel != nullptr) close_member(rel);
+    if (why != nullptr) break;
+  }
+  if (root != nullptr) close_member(root);
+  if (root != nullptr && why == nullptr) return;
+  *proof = unproven(Unproven::being_changed, *proof);
+  proof->leaves = 0;
 }
 
 Proof note_proof(Oid relation) {
@@ -651,6 +783,7 @@ namespace {
 // Null, or why there is nothing to look at.
 const char* why_unknown(const Proof& proof) {
   if (!proof.known) return proof.why != nullptr ? proof.why : kNotNoted;
+  if (proof.columns == 0) return kNotNoted;
   return proof.system != GetSystemIdentifier() ? kOtherSystem : nullptr;
 }
 
@@ -692,8 +825,10 @@ bool renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
   bool same = look(relation, proof, kAllHeaders, InvalidOid, &sum).changed == Changed::nothing;
   if (same) {
     *renewed = note_proof(relation, GetActiveSnapshot(), &begun);
-    // Of the same leaves, and of the columns that were fitted: those added since are none.
-    same = renewed->known && renewed->columns == proof.columns && renewed->leaves == proof.leaves;
+    Bitmapset* columns = nullptr;
+    for (int i = 0; i < proof.columns; ++i) columns = bms_add_member(columns, proof.column[i]);
+    note_definition(relation, columns, renewed);
+    same = renewed->known && renewed->leaves == proof.leaves;
     for (int i = 0; same && i < proof.leaves; ++i)
       same = renewed->leaf[i].relation == proof.leaf[i].relation &&
              renewed->leaf[i].file == proof.leaf[i].file &&
@@ -701,6 +836,25 @@ bool renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
   }
   PopActiveSnapshot();
   return same;
+}
+
+bool is_written_anew(Oid relation, const Proof& proof) {
+  if (proof.columns == 0 || proof.system != GetSystemIdentifier()) return false;
+  const char* why = nullptr;
+  Relation root = open_member(relation, &why);
+  if (root == nullptr) return false;
+  bool found = false;
+  (void)for_leaves(relation, [&](Relation rel) -> const char* {
+    for (int i = 0; !found && i < proof.leaves; ++i) {
+      const ProofLeaf& then = proof.leaf[i];
+      found =
+          then.relation == RelationGetRelid(rel) && then.file != file_of(rel) &&
+          (then.writers == 0 || then.writers != hash_writers(RelationGetDescr(root), proof, rel));
+    }
+    return found ? kOtherFile : nullptr;
+  });
+  close_member(root);
+  return found;
 }
 
 ClearBits clear_bits(Oid relation) {
@@ -733,7 +887,7 @@ bool has_own_changes(Oid relation) {
 
 namespace {
 
-constexpr uint32 kBytesVersion = 1;
+constexpr uint32 kBytesVersion = 2;
 
 struct Stored {
   uint32 version;
@@ -744,9 +898,29 @@ struct Stored {
   int64 as_of;
   uint64 lsn;
 };
-static_assert(sizeof(Stored) == 56 && sizeof(ProofLeaf) == 24, "no padding is stored");
+static_assert(sizeof(Stored) == 56 && sizeof(ProofLeaf) == 32, "no padding is stored");
+
+Size leaves_size(const Proof& proof) { return sizeof(ProofLeaf) * static_cast<Size>(proof.leaves); }
+
+// The same with its lists there.
+Proof with_lists(Proof proof, void* room) {
+  proof.leaf = static_cast<ProofLeaf*>(room);
+  proof.column = reinterpret_cast<AttrNumber*>(static_cast<char*>(room) + leaves_size(proof));
+  return proof;
+}
 
 }  // namespace
+
+Size lists_size(const Proof& proof) {
+  return leaves_size(proof) + sizeof(AttrNumber) * static_cast<Size>(proof.columns);
+}
+
+Proof copy_proof(const Proof& proof, void* room) {
+  const Size leaves = leaves_size(proof), all = lists_size(proof);
+  if (leaves > 0) memcpy(room, proof.leaf, leaves);
+  if (all > leaves) memcpy(static_cast<char*>(room) + leaves, proof.column, all - leaves);
+  return with_lists(proof, room);
+}
 
 bytea* proof_to_bytes(const Proof& proof) {
   if (!proof.known && proof.as_of == 0 && proof.why == nullptr) return nullptr;
@@ -762,12 +936,11 @@ bytea* proof_to_bytes(const Proof& proof) {
   stored.system = proof.system;
   stored.as_of = proof.as_of;
   stored.lsn = proof.lsn;
-  const Size leaves = sizeof(ProofLeaf) * static_cast<Size>(proof.leaves);
-  const Size size = VARHDRSZ + sizeof stored + leaves;
+  const Size size = VARHDRSZ + sizeof stored + lists_size(proof);
   auto* out = static_cast<bytea*>(palloc(size));
   SET_VARSIZE(out, size);
   memcpy(VARDATA(out), &stored, sizeof stored);
-  if (leaves > 0) memcpy(VARDATA(out) + sizeof stored, proof.leaf, leaves);
+  (void)copy_proof(proof, VARDATA(out) + sizeof stored);
   return out;
 }
 
@@ -778,26 +951,27 @@ Proof proof_from_bytes(const bytea* bytes) {
   if (bytes == nullptr || VARSIZE_ANY_EXHDR(bytes) < sizeof stored) return out;
   const char* data = VARDATA_ANY(bytes);
   memcpy(&stored, data, sizeof stored);
-  const Size leaves = VARSIZE_ANY_EXHDR(bytes) - sizeof stored;
-  if (stored.version != kBytesVersion || stored.leaves < 0 ||
-      leaves != sizeof(ProofLeaf) * static_cast<Size>(stored.leaves))
+  const Size lists = VARSIZE_ANY_EXHDR(bytes) - sizeof stored;
+  if (stored.version != kBytesVersion || stored.leaves < 0 || stored.columns < 0) return out;
+  out.leaves = stored.leaves;
+  out.columns = stored.columns;
+  if (lists != lists_size(out)) {
+    out.leaves = out.columns = 0;
     return out;
+  }
   out.was_stored = true;
   out.as_of = stored.as_of;
   if (stored.why > 0 && stored.why <= static_cast<int>(lengthof(kStoredReasons)))
     out.why = kStoredReasons[stored.why - 1];
-  if (stored.known == 0) return out;
-  out.known = true;
-  out.why = nullptr;
+  out.known = stored.known != 0;
+  if (out.known) out.why = nullptr;
   out.all_set = stored.all_set != 0;
   out.all_ended = stored.all_ended != 0;
-  out.columns = stored.columns;
   out.system = stored.system;
   out.lsn = stored.lsn;
-  out.leaves = stored.leaves;
-  out.leaf = static_cast<ProofLeaf*>(palloc(Max(leaves, Size{1})));
-  memcpy(out.leaf, data + sizeof stored, leaves);
-  return out;
+  auto* room = static_cast<char*>(palloc(Max(lists, Size{1})));
+  memcpy(room, data + sizeof stored, lists);
+  return with_lists(out, room);
 }
 
 const char* judgement_text(const Judgement& judgement) {

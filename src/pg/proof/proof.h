@@ -36,9 +36,11 @@
 //     written the table. And so it is if between L and S nobody held a lock that writing takes, as
 //     such locks are kept until S would see their holder as ended.
 //
-// What the bits do not tell is noted beside them: the file, the leaves, and of each what columns of
-// the relation are in it (number, type, collation; how a virtual one is computed). An answer about
-// columns that were added since is none that this fit gives.
+// What the bits do not tell is noted beside them: the file, the leaves, and of each what the
+// columns that were read are in it (number, type, collation; how a virtual one is computed). A new
+// file proves nothing. It may hold the same rows (VACUUM FULL, CLUSTER), or others (ALTER TYPE ...
+// USING, beside which no statistics need count a row). The columns' rows in pg_attribute tell them
+// apart: ALTER TYPE writes those, too. (So does much that changes no value, in the same file.)
 //
 // Not so: files that their own transaction writes (COPY FREEZE sets bits before it ends, and
 // wal_level = minimal logs nothing); unlogged tables; system catalogs, whose rows are changed in
@@ -48,7 +50,9 @@
 #include "pg/base/pg.h"
 
 extern "C" {
+#include "access/attnum.h"
 #include "access/xlogdefs.h"
+#include "nodes/bitmapset.h"
 #include "nodes/pg_list.h"
 #include "storage/block.h"
 #include "utils/snapshot.h"
@@ -62,10 +66,11 @@ struct ProofLeaf {
   Oid file;  // pg_class.relfilenode
   BlockNumber blocks;
   uint32 rows_a_block;  // at most
-  uint64 columns;       // a hash of what the relation's columns are in it
+  uint64 columns;       // a hash of what the columns are in it
+  uint64 writers;       // a hash of who wrote their rows in pg_attribute; 0: fits none
 };
 
-// What is noted when rows are read. One palloc'ed array; leaves in the order of their numbers.
+// What is noted when rows are read. Palloc'ed arrays; leaves in the order of their numbers.
 struct Proof {
   bool known = false;
   bool was_stored = false;    // else nothing was, as in a row that came by a dump
@@ -75,10 +80,18 @@ struct Proof {
   XLogRecPtr lsn = 0;         // L
   bool all_set = false;       // blocks' own LSNs prove, too, where their bits are set
   bool all_ended = false;     // or wherever
-  int columns = 0;            // of the relation (columns_of), dropped ones among them
+  // Also where nothing is known, as far as they were looked at.
   int leaves = 0;
   ProofLeaf* leaf = nullptr;
+  // Of the relation, those that were read, ascending.
+  int columns = 0;
+  AttrNumber* column = nullptr;
 };
+
+// The arrays of a proof in one piece, which it holds by its start: `room` of lists_size(), aligned
+// for ProofLeaf.
+Size lists_size(const Proof& proof);
+Proof copy_proof(const Proof& proof, void* room);
 
 enum class Changed { nothing, at_most, unknown };
 
@@ -106,23 +119,28 @@ ProofBegun begin_proof(Oid relation);
 // Of a relation and its descendants, while `snapshot` is held (registered or active), under which
 // all of their rows are read. begun: null if the snapshot is older than this command.
 // Unknown, with as_of all the same: other than permanent heap tables, a file that this transaction
-// made, old_snapshot_threshold >= 0, a server in recovery.
-// columns_of: the relation whose columns are meant by their names, of a part of it; invalid:
-// `relation`.
-Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun,
-                 Oid columns_of = InvalidOid);
+// made, old_snapshot_threshold >= 0, a server in recovery. It proves nothing before
+// note_definition().
+Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun);
 // The same under a snapshot of its own: for rows that are read under later ones, whatever they are,
 // as what it proves did not change in between. In REPEATABLE READ and up the transaction's.
 Proof note_proof(Oid relation);
+
+// Completes a proof by what its leaves are, while they are locked: what columns of `relation`, of
+// which it may be a part, are in them. columns: attribute numbers.
+void note_definition(Oid relation, const Bitmapset* columns, Proof* proof);
 
 // What is known of rows that were read in other ways; since: not after that, 0: nobody knows.
 enum class Unproven {
   elsewhere,  // queries see other rows than the table's
   by_value,   // they came as a value, whose age nobody knows
   by_query,   // or by a query
-  by_parts    // a part is not known
+  by_parts,   // a part is not known
+  being_changed
 };
 Proof unproven(Unproven why, TimestampTz since);
+// The same, with the leaves of a proof.
+Proof unproven(Unproven why, Proof proof);
 
 // To be called after the statement's snapshot was taken, which is the active one. Waits for nobody.
 // Costs nothing where no transaction has ended since the last time, and none runs.
@@ -132,7 +150,12 @@ Judgement judge(Oid relation, const Proof& proof);
 
 // Whether nothing changed, for who has time: reads as many headers as may prove it, up to the first
 // that does not.
+// columns_of: the relation whose columns were read, of a part of it; invalid: `relation`.
 bool is_unchanged(Oid relation, const Proof& proof, Oid columns_of = InvalidOid);
+
+// Whether a leaf has another file and other definitions of the columns that were read: their values
+// may be others, whatever was counted. Also where nothing else is known.
+bool is_written_anew(Oid relation, const Proof& proof);
 
 // Whether a renewed proof would hold for less, if nothing changed: map pages were stamped since, or
 // the server was upgraded. Reads the map alone.

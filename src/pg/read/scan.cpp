@@ -18,6 +18,8 @@
 
 #include "core/kde.h"
 
+#include <algorithm>
+
 extern "C" {
 #include "access/table.h"
 #include "access/tableam.h"
@@ -133,6 +135,21 @@ Leaves collect_leaves(Relation relation, const DensityKey& key, Oid only) {
   }
   list_free(members);
   return leaves;
+}
+
+// Whether a proof is of these: one may have been attached or detached in between.
+bool are_leaves_of(const Leaves& leaves, const Proof& proof) {
+  if (!proof.known) return true;
+  if (proof.leaves != leaves.count) return false;
+  const ProofLeaf* end = proof.leaf + proof.leaves;
+  for (int i = 0; i < leaves.count; ++i) {
+    const Oid relation = leaves.items[i].relation;
+    const ProofLeaf* at =
+        std::lower_bound(static_cast<const ProofLeaf*>(proof.leaf), end, relation,
+                         [](const ProofLeaf& leaf, Oid wanted) { return leaf.relation < wanted; });
+    if (at == end || at->relation != relation) return false;
+  }
+  return true;
 }
 
 // In the place of the leaves where the planner goes elsewhere for their rows: what one query sees.
@@ -359,8 +376,9 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   bool beneath = false;
   result->elsewhere = leaves.count > 0 && rows_are_elsewhere(root, &beneath);
   MemoryContextSwitchTo(previous);
-  result->proof = note_proof(RelationGetRelid(root), snapshot, old ? nullptr : &begun,
-                             RelationGetRelid(relation));
+  result->proof = note_proof(RelationGetRelid(root), snapshot, old ? nullptr : &begun);
+  if (!are_leaves_of(leaves, result->proof))
+    result->proof = unproven(Unproven::being_changed, result->proof.as_of);
   if (result->elsewhere) result->proof = unproven(Unproven::elsewhere, result->proof.as_of);
   MemoryContextSwitchTo(memory);
   // A virtual generated column is the queried table's own, whatever its partitions say of theirs.

@@ -102,6 +102,12 @@ bool wants_drift(const Staleness& staleness, const Upkeep& upkeep, double cost_m
          (upkeep.drift < 0 || GetCurrentTimestamp() - upkeep.drift_at > pause);
 }
 
+// Whether a density is one that refreshes take.
+bool is_refreshed(const CatalogEntry& entry) {
+  const char* query = entry.request.query;
+  return entry.settings.enabled && (query == nullptr || strcmp(query, kNoRefresh) != 0);
+}
+
 // Locks the density's key and reads it, once, under the lock: who held it may have fitted or
 // dropped it. False: *result says why it is skipped.
 bool lock_density(const RefreshItem& item, bool wait, LockedDensity* locked,
@@ -119,6 +125,10 @@ bool lock_density(const RefreshItem& item, bool wait, LockedDensity* locked,
     locked->entry = catalog_entry(item.relation, item.id);
     if (locked->entry == nullptr) {
       skip(result, "it was dropped");
+      return false;
+    }
+    if (!is_refreshed(*locked->entry)) {
+      skip(result, "it is not to be refreshed");
       return false;
     }
     result->key = locked->entry->key;
@@ -251,8 +261,7 @@ List* refresh_items(Oid relation, bool background) {
   ListCell* cell;
   foreach (cell, entries) {
     const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
-    const char* query = entry->request.query;
-    if (!entry->settings.enabled || (query != nullptr && strcmp(query, kNoRefresh) == 0)) continue;
+    if (!is_refreshed(*entry)) continue;
     const Upkeep upkeep = upkeep_find(entry->id, latest);
     // Those of one relation follow each other.
     if (entry->key.relation != counted)

@@ -175,4 +175,34 @@ SELECT approx_count('t (at::date)', '2026-03-05', '2026-03-08') = (SELECT count(
 SET timezone = 'UTC';
 SELECT bool_and(held) AS held, count(*) > 0 AS any FROM kde_self_check('t (at::date)', seed => 1);
 
+-- A function that one in SQL calls, or its operator, is redefined. Bodies that are text say nothing of what they call.
+CREATE FUNCTION inner_g(integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN $1 * 2;
+CREATE FUNCTION inner_sum(integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN $1 + $2;
+CREATE OPERATOR ## (FUNCTION = inner_sum, LEFTARG = integer, RIGHTARG = integer);
+CREATE FUNCTION middle_f(integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN inner_g($1) + 1;
+CREATE FUNCTION outer_f(integer) RETURNS integer LANGUAGE sql IMMUTABLE BEGIN ATOMIC SELECT middle_f($1) ## 1; END;
+CREATE TABLE nested AS SELECT i AS a FROM generate_series(1, 1000) AS i;
+SELECT kde_fit('nested', ARRAY['outer_f(a)'], sample_rows => -1) IS NOT NULL AS fitted;
+SELECT approx_count('nested (outer_f(a))', 0, 102), stale_reason FROM kde_densities_full WHERE relation = 'nested'::regclass;
+CREATE OR REPLACE FUNCTION inner_g(integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN $1 * 3;
+SELECT approx_count('nested (outer_f(a))', 0, 102);
+SELECT stale_reason FROM kde_densities_full WHERE relation = 'nested'::regclass;
+SELECT action FROM kde_refresh('nested');
+SELECT approx_count('nested (outer_f(a))', 0, 102);
+CREATE OR REPLACE FUNCTION inner_sum(integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN $1 - $2;
+SELECT approx_count('nested (outer_f(a))', 0, 102);
+
+CREATE FUNCTION is_good(integer) RETURNS boolean LANGUAGE sql IMMUTABLE RETURN $1 > 0;
+CREATE DOMAIN good AS integer CHECK (is_good(VALUE));
+CREATE DOMAIN better AS good;
+SELECT kde_fit('nested', ARRAY['(a)::better'], sample_rows => -1) IS NOT NULL AS fitted;
+SELECT approx_count('nested ((a)::better)', 0, 10);
+CREATE OR REPLACE FUNCTION is_good(integer) RETURNS boolean LANGUAGE sql IMMUTABLE RETURN $1 > 5;
+SELECT approx_count('nested ((a)::better)', 0, 10);
+CREATE OR REPLACE FUNCTION is_good(integer) RETURNS boolean LANGUAGE sql IMMUTABLE RETURN $1 > 0;
+SELECT approx_count('nested ((a)::better)', 0, 10);
+ALTER DOMAIN good ADD CHECK (VALUE < 5000);
+SELECT approx_count('nested ((a)::better)', 0, 10);
+SELECT stale_reason FROM kde_densities_full WHERE relation = 'nested'::regclass AND stale ORDER BY 1;
+
 DROP SCHEMA as_fitted CASCADE;

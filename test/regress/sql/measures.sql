@@ -166,4 +166,22 @@ SELECT kde_fit('expressed', ARRAY['x', 'y'], measures => ARRAY['x + 1']);
 SELECT kde_fit('expressed', ARRAY['x + y'], measures => ARRAY['x + y']);
 SELECT kde_fit('expressed', ARRAY['x + y'], measures => ARRAY['g']);
 
+-- Squares beyond double precision: of a column, an expression, by groups, in parts, of a sample, as an aggregate.
+CREATE TABLE huge AS SELECT i::float8 AS v, i * 1e160::float8 AS m, i * 1e300::float8 AS far, 1e160 + i * 1e140::float8 AS near, i % 3 AS g
+  FROM generate_series(1, 1000) AS i;
+\set VERBOSITY verbose
+\set SHOW_CONTEXT never
+SELECT kde_fit('huge', 'v', measures => ARRAY['g', 'm']);
+\set VERBOSITY default
+SELECT kde_fit('huge', 'v', measures => ARRAY['far']);
+SELECT kde_fit('huge', 'v', measures => ARRAY['near'], sample_rows => -1) IS NOT NULL AS fitted;
+SELECT kde_fit('huge', 'v', measures => ARRAY['m * 2']);
+SELECT kde_fit('huge', 'v', measures => ARRAY['m'], group_by => 'g');
+SELECT kde_fit('huge', 'v', measures => ARRAY['m'], sample_rows => 100, seed => 1);
+SELECT kde_fit('huge', 'v', measures => ARRAY['m'], incremental => true);
+SELECT kde_agg(v, m) IS NULL FROM huge;
+SELECT kde_fit('huge', 'g', measures => ARRAY['m']);
+SELECT kde_fit('huge', 'v', measures => ARRAY['m / 1e200'], sample_rows => -1) IS NOT NULL AS fitted;
+SELECT lower_bound <= 5.5e-39 AND upper_bound >= 5.5e-39 AS held FROM approx_sum_ci('huge.v', 1, 10, measure => 'm / 1e200');
+
 DROP SCHEMA measures CASCADE;

@@ -104,7 +104,7 @@ SELECT kde_self_check('owned (v, w)');
 BEGIN READ ONLY;
 SELECT bool_and(held) AS held FROM kde_self_check('owned.v', seed => 1);
 ROLLBACK;
--- An error of the exact query is the call's.
+-- An error of an exact query is that question's: the others are asked.
 CREATE TABLE broken AS SELECT i AS v FROM generate_series(1, 1000) AS i;
 SELECT rows FROM kde_fit('broken', 'v', filter => '1000 / v > 0');
 INSERT INTO broken VALUES (0);
@@ -128,6 +128,11 @@ SELECT count(*) AS plain FROM plain WHERE v <= 1000;
 SELECT exact, held FROM kde_self_check('plain.v', questions => 1, seed => 1);
 SELECT approx_stddev('plain.v', 10.5, 20.5, max_relative_error => 0, otherwise => 'exact') AS stddev;
 SHOW kde_aqp.approximate;
+
+-- What the table's rows have no sum of is told; the other questions are asked.
+CREATE TABLE huge AS SELECT i * 1e305::float8 AS v FROM generate_series(1, 1000) AS i;
+SELECT rows FROM kde_fit('huge', 'v');
+SELECT question, estimate IS NULL AS no_estimate, exact IS NULL AS no_exact, held FROM kde_self_check('huge.v', questions => 12, seed => 1);
 
 -- Policies that keep rows from the owner are told to a superuser, too.
 CREATE TABLE forced AS SELECT i % 10 AS v FROM generate_series(1, 1000) AS i;

@@ -96,6 +96,27 @@ SELECT sum(real) FROM n WHERE real >= 9000;
 SELECT sum(real) FROM n WHERE real >= 'Infinity';
 RESET kde_aqp.approximate;
 
+-- Conditions that name what has no end: <>, NOT, NOT IN, isfinite().
+CREATE DOMAIN no_nan AS numeric(6, 2) CHECK (VALUE <> 'NaN');
+CREATE TABLE u (
+  d int NOT NULL, unequal numeric(6, 2) NOT NULL CHECK (unequal <> 'NaN'), negated numeric(6, 2) NOT NULL CHECK (NOT 'NaN' = negated),
+  listed numeric(6, 2) NOT NULL CHECK (listed NOT IN ('NaN', 5)), of_domain no_nan NOT NULL,
+  either numeric(6, 2) NOT NULL CHECK (either <> 'NaN' OR d > 5), either_way numeric(6, 2) NOT NULL CHECK (either_way <> 'NaN' OR either_way < 3),
+  real_nan real NOT NULL CHECK (real_nan <> 'NaN'), real_listed real NOT NULL CHECK (real_listed <> ALL ('{NaN,Infinity,-Infinity}'::real[])),
+  real_each real NOT NULL CHECK (real_each <> 'NaN' AND real_each < 'Infinity' AND real_each <> '-Infinity'),
+  day date NOT NULL CHECK (isfinite(day)), at timestamp NOT NULL CHECK (at <> 'infinity'), atz timestamptz NOT NULL CHECK (isfinite(atz) AND d > 0));
+INSERT INTO u SELECT 1 + i % 10, v, v, v, v, v, v, v, v, v, '2024-01-01', '2024-01-01', '2024-01-01'
+FROM (SELECT i, 9000 + (i % 100) / 100.0 AS v FROM generate_series(1, 20000) AS i) AS of;
+VACUUM u;
+SELECT model FROM kde_fit('u', 'd', sample_rows => -1, measures => '{unequal,negated,listed,of_domain,either,either_way,real_nan}');
+SELECT model FROM kde_fit('u', ARRAY['d + 0'], sample_rows => -1, measures => '{real_listed,real_each}');
+SELECT m AS measure, a.lower_bound > '-Infinity' AS low, a.upper_bound < 'Infinity' AS high
+FROM unnest('{unequal,negated,listed,of_domain,either,either_way,real_nan,real_listed,real_each}'::text[]) WITH ORDINALITY AS m(m, i),
+  approx_avg_ci(CASE WHEN i <= 7 THEN 'u.d' ELSE 'u (d + 0)' END, measure => m, changed_rows => 2) AS a ORDER BY i;
+SELECT kde_fit('u', c, sample_rows => -1) IS NULL AS none FROM unnest('{day,at,atz}'::text[]) AS c;
+SELECT d, q, lower_bound > '-Infinity' AS low, upper_bound < 'Infinity' AS high
+FROM unnest('{day,at,atz}'::text[]) AS d, unnest('{0,1}'::float8[]) AS q, approx_quantile_ci('u.' || d, q, changed_rows => 1);
+
 -- ---------------------------------------------------------------------------------------- groups
 SELECT model FROM kde_fit('t', 'x', measures => '{free,small,typed}', group_by => 'region');
 CREATE FUNCTION answer(condition text, measure text DEFAULT 'small') RETURNS TABLE (count text, sum text, avg text, exact boolean)

@@ -1,0 +1,139 @@
+// The lock of the extension itself, and of its tables beside who drops it.
+#include "pg/catalog/extension_lock.h"
+
+#include "pg/base/lock_waits.h"
+#include "pg/base/wait_events.h"
+#include "pg/catalog/catalog.h"
+
+extern "C" {
+#include "access/table.h"
+#include "catalog/pg_extension.h"
+#include "commands/extension.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr int kLookMs = 10;
+// DROP EXTENSION has all locks that it gets within milliseconds. Later the server's own look at
+// deadlocks comes.
+constexpr int kMostLooks = 50;
+
+LOCKTAG tag_of(Oid extension) {
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
+  return tag;
+}
+
+bool try_lock(Oid extension) {
+  const LOCKTAG tag = tag_of(extension);
+  return LockAcquire(&tag, AccessShareLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+bool is_being_dropped(Oid extension) {
+  if (!try_lock(extension)) return true;
+  release_extension(extension);
+  return false;
+}
+
+// The process whose locks are those of this one.
+int holder_pid() {
+  return MyProc->lockGroupLeader != nullptr ? MyProc->lockGroupLeader->pid : MyProcPid;
+}
+
+// Whether who drops the extension waits for this transaction, so that neither would go on.
+bool is_waited_for(Oid extension) {
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp locks", ALLOCSET_SMALL_SIZES);
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  LockWaits waits;
+  waits.take();
+  const bool found = waits.blocks_owner(tag_of(extension), holder_pid());
+  MemoryContextSwitchTo(caller);
+  MemoryContextDelete(context);
+  return found;
+}
+
+// Returns when nobody drops the extension, or he goes on without waiting for this transaction.
+void look_at_drop(Oid extension) {
+  static uint32 wait_event = 0;
+  for (int look = 0; look < kMostLooks && is_being_dropped(extension); ++look) {
+    if (is_waited_for(extension))
+      ereport(ERROR,
+              (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+               errmsg("extension \"kde_aqp\" is being dropped or altered by another session"),
+               errdetail("That session waits for a lock that this transaction holds."),
+               errhint("Try again when it has ended.")));
+    if (LockTimeout > 0 && look * kLookMs >= LockTimeout) return;
+    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookMs,
+                    named_wait("KdeAqpExtensionDrop", &wait_event));
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+  }
+}
+
+}  // namespace
+
+void hold_extension() {
+  for (;;) {
+    const Oid extension = get_extension_oid("kde_aqp", true);
+    if (!OidIsValid(extension)) return;
+    look_at_drop(extension);
+    LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
+    // Another may have come in its place while we waited.
+    if (get_extension_oid("kde_aqp", true) == extension) return;
+    release_extension(extension);
+  }
+}
+
+Oid hold_extension_at_once() {
+  // Whose catalog is known, as each plan and answer of plain SQL comes here.
+  static Oid known_catalog = InvalidOid, extension = InvalidOid;
+  const Oid catalog = catalog_oid_or_invalid();
+  if (!OidIsValid(catalog)) return InvalidOid;
+  if (catalog != known_catalog) {
+    extension = get_extension_oid("kde_aqp", true);
+    known_catalog = OidIsValid(extension) ? catalog : InvalidOid;
+  }
+  if (!OidIsValid(extension) || !try_lock(extension)) return InvalidOid;
+  AcceptInvalidationMessages();
+  if (catalog_oid_or_invalid() == catalog) return extension;
+  release_extension(extension);
+  return InvalidOid;
+}
+
+void release_extension(Oid extension) {
+  UnlockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
+}
+
+Relation open_own_table(Oid (*find)(), LOCKMODE lock) {
+  if (lock != AccessShareLock) hold_extension();
+  // Another may have come in its place while we waited.
+  Oid last = InvalidOid;
+  for (;;) {
+    const Oid table = find();
+    if (!OidIsValid(table)) {
+      (void)catalog_oid();
+      raise_other_version();
+    }
+    if (table == last) raise_not_installed();
+    last = table;
+    if (!ConditionalLockRelationOid(table, lock)) {
+      const Oid extension = get_extension_oid("kde_aqp", true);
+      if (OidIsValid(extension)) look_at_drop(extension);
+      LockRelationOid(table, lock);
+    }
+    if (Relation opened = try_table_open(table, NoLock)) return opened;
+    UnlockRelationOid(table, lock);
+  }
+}
+
+}  // namespace kde_pg
