@@ -465,7 +465,8 @@ ValueBounds values_in(const DensityView& d, const Range& range, const IntervalOp
 
 // Of a range in which no finite row was seen, but may be.
 void add_unseen(const DensityView& d, Evidence* e) {
-  if (e->values.low > e->values.high || !(d.header().finite_rows() > 0)) return;
+  const bool any_finite = e->values.low < kInfinity && e->values.high > -kInfinity;
+  if (!any_finite || !(d.header().finite_rows() > 0)) return;
   e->unseen = e->count.upper;
   e->unseen_values = e->values;
 }

@@ -15,11 +15,7 @@ constexpr Interval kNone = {kNan, kNan, kNan};
 // Of numbers >= 0: 0 of anything is 0, of what overflows as well.
 double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
 
-// Ends are doubles, and values may be numbers near them.
-double width_of(const ValueBounds& b) {
-  if (b.low > b.high) return 0;
-  return b.high - b.low + 0x1p-51 * std::max(std::fabs(b.low), std::fabs(b.high));
-}
+double width_of(const ValueBounds& b) { return b.low < b.high ? b.high - b.low : 0; }
 
 // Infinities may have met.
 void settle(Interval* out) {
@@ -78,7 +74,9 @@ Interval variance_as_fitted(const Evidence& e) {
   if (!(e.rows > 0)) return e.unseen > 0 ? Interval{kNan, 0, unseen * unseen / 4} : kNone;
   Interval out = {e.variance, std::max(e.variance - e.variance_half, 0.0),
                   e.variance + e.variance_half};
-  const double width = width_of(e.values);
+  // Ends are doubles, and values may be numbers near them.
+  const double width =
+      width_of(e.values) + 0x1p-51 * std::max(std::fabs(e.values.low), std::fabs(e.values.high));
   if (e.unseen > 0) {
     out.lower = 0;
     out.upper = kInfinity;
