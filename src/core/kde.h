@@ -5,7 +5,8 @@
 //   sampling/      what a scan reads and feeds    choose_blocks, Sampler, Sample
 //   fit/, joint/   from a sample to a density     fit_column, fit_joint, finish
 //   density/       a density's bytes and text     DensityBytes, DensityView, validate, to_text
-//   integrate/     answers and their intervals    count, moments, quantile, count_interval, ...
+//   integrate/     answers                        count, moments, quantile
+//   answer/        their intervals                evidence_of, interval_of
 //   picture/       densities drawn                draw_terminal, draw_svg
 //   select/        bandwidths                     select_bandwidth, select_bandwidth_matrix
 //   estimate/      the estimate at points         kernel_estimate
@@ -32,13 +33,13 @@
 #include "core/integrate/drift.h"
 #include "core/integrate/word_drift.h"
 #include "core/integrate/integrate.h"
-#include "core/integrate/interval.h"
-#include "core/integrate/measure_answer.h"
-#include "core/integrate/word_answer.h"
+#include "core/answer/column_evidence.h"
+#include "core/answer/measure_evidence.h"
+#include "core/answer/word_evidence.h"
 #include "core/joint/conditional.h"
 #include "core/joint/fit.h"
 #include "core/joint/integrate.h"
-#include "core/joint/interval.h"
+#include "core/joint/box_evidence.h"
 #include "core/picture/picture.h"
 #include "core/picture/scale.h"
 #include "core/picture/steps.h"

@@ -56,9 +56,9 @@ std::optional<Interval> textbook_interval(Quantity quantity, const Slice& slice,
 std::optional<Interval> density_interval(Quantity quantity, const DensityView& density,
                                          const Range& range) {
   const IntervalOptions options;
-  if (quantity == kCount) return count_interval(density, range, options);
-  const Interval interval = quantity == kSum ? sum_interval(density, range, options)
-                                             : mean_interval(density, range, options);
+  if (quantity == kCount) return interval_of(Wanted::count, density, range, options);
+  const Interval interval = quantity == kSum ? interval_of(Wanted::sum, density, range, options)
+                                             : interval_of(Wanted::mean, density, range, options);
   if (std::isnan(interval.lower)) return std::nullopt;
   return interval;
 }

@@ -7,7 +7,7 @@
 //   n-1 AVG    mean +- z s sqrt(f/k) of the k rows; s^2 has divisor k-1; none for k < 2
 #pragma once
 
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 
 #include "errors.h"
 

@@ -1,7 +1,7 @@
 // The estimators of joint_estimators.h.
 #include "joint_estimators.h"
 
-#include "core/joint/interval.h"
+#include "core/joint/box_evidence.h"
 #include "core/random.h"
 
 #include "estimators.h"
@@ -107,9 +107,10 @@ std::optional<Interval> joint_interval(Quantity quantity, const JointView& densi
                                        int target) {
   const std::vector<BoxSide> sides = sides_of(box);
   const JointMoments m = joint_moments(density, sides, target);
-  const Interval interval = (quantity == kCount ? joint_count_interval
-                             : quantity == kSum ? joint_sum_interval
-                                                : joint_mean_interval)(density, sides, m, {});
+  const Wanted wanted = quantity == kCount ? Wanted::count
+                        : quantity == kSum ? Wanted::sum
+                                           : Wanted::mean;
+  const Interval interval = interval_of(wanted, density, sides, m, {});
   if (std::isnan(interval.estimate)) return std::nullopt;
   return interval;
 }

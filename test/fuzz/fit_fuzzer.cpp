@@ -6,7 +6,7 @@
 #include "core/density/text.h"
 #include "core/fit/fit.h"
 #include "core/integrate/integrate.h"
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 
 #include "answers.h"
 #include "column_steps.h"
@@ -69,9 +69,12 @@ void check_intervals(const kde::DensityView& d) {
     r.upper_unbounded = random.below(4) == 0;
     kde::IntervalOptions o;
     if (i % 2 == 1) o.changed_rows = static_cast<double>(random.below(1000));
-    if (!encloses(kde::count_interval(d, r, o))) fail("a count is outside its interval");
-    if (!encloses(kde::sum_interval(d, r, o))) fail("a sum is outside its interval");
-    if (!encloses(kde::mean_interval(d, r, o))) fail("a mean is outside its interval");
+    if (!encloses(kde::interval_of(kde::Wanted::count, d, r, o)))
+      fail("a count is outside its interval");
+    if (!encloses(kde::interval_of(kde::Wanted::sum, d, r, o)))
+      fail("a sum is outside its interval");
+    if (!encloses(kde::interval_of(kde::Wanted::mean, d, r, o)))
+      fail("a mean is outside its interval");
     if (h.nans + h.negative_infinities + h.positive_infinities == 0 &&
         !encloses(kde::quantile_interval(d, random.uniform(), o)))
       fail("a quantile is outside its interval");

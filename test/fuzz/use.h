@@ -104,17 +104,19 @@ inline void answer(const DensityView& d) {
   for (const IntervalOptions& options : {some, changed}) {
     for (const Range& range : some_ranges(h)) {
       const Second second;
-      check_order(count_interval(d, range, options), "a count's interval is out of order");
-      (void)sum_interval(d, range, options);
-      check_order(mean_interval(d, range, options), "a mean's interval is out of order");
-      (void)variance_interval(d, range, options);
+      check_order(interval_of(Wanted::count, d, range, options),
+                  "a count's interval is out of order");
+      (void)interval_of(Wanted::sum, d, range, options);
+      check_order(interval_of(Wanted::mean, d, range, options),
+                  "a mean's interval is out of order");
+      (void)interval_of(Wanted::variance, d, range, options);
       for (int k = 0; k < h.measures; ++k) {
         const MeasureView m(&h, k);
         (void)measure_moments(d, m, range);
-        check_order(measure_count_interval(d, m, range, options), "a measure's count");
-        (void)measure_sum_interval(d, m, range, options);
-        check_order(measure_mean_interval(d, m, range, options), "a measure's mean");
-        (void)measure_variance_interval(d, m, range, options);
+        check_order(interval_of(Wanted::count, d, m, range, options), "a measure's count");
+        (void)interval_of(Wanted::sum, d, m, range, options);
+        check_order(interval_of(Wanted::mean, d, m, range, options), "a measure's mean");
+        (void)interval_of(Wanted::variance, d, m, range, options);
       }
     }
     for (const double q : {0.0, 0.01, 0.5, 1.0}) {

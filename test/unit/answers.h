@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/integrate/integrate.h"
-#include "core/integrate/word_answer.h"
+#include "core/answer/word_evidence.h"
 
 #include <cmath>
 #include <cstdint>
@@ -89,7 +89,7 @@ inline const char* insane_words(const DensityView& d) {
   for (std::uint32_t rank = 0; rank < words.words(); ++rank) {
     if (words.find(words.word(rank)) != rank) return "a word is not found";
     const WordSet set = {{&rank, 1}, rank % 2 == 0 ? 0.0 : 1.0};
-    const Interval i = words_count_interval(d, words, set, {});
+    const Interval i = interval_of(Wanted::count, d, words, set, {});
     if (!(i.estimate >= 0 && std::isfinite(i.estimate))) return "a word's count is negative";
     if (!(i.lower >= 0 && i.lower <= i.estimate && i.estimate <= i.upper))
       return "a word's interval is out of order";

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 #include "core/sampling/sampler.h"
 #include "fitted.h"
 #include "stop_at.h"
@@ -271,7 +271,7 @@ TEST(BlockVariance, TheLastBlockMayBeMissing) {
     options.share_of_blocks = 0.5;
     options.rows_per_row_read = 2;
     const fitted::Fitted f = fitted::fit(sample, options);
-    const Interval i = count_interval(f.view(), Range{}, {});
+    const Interval i = interval_of(Wanted::count, f.view(), Range{}, {});
     EXPECT_LE(i.lower, all) << last_read;
     EXPECT_GE(i.upper, all) << last_read;
     EXPECT_LE(i.upper - i.lower, 6 * 185.0);

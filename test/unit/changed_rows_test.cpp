@@ -1,5 +1,5 @@
 // What rows changed do to answers, against an adversary who tries all that k rows may have done.
-#include "core/integrate/changed_rows.h"
+#include "core/answer/changed_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 
 namespace kde {
 namespace {

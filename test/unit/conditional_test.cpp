@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/integrate/interval_parts.h"
+#include "core/answer/interval_parts.h"
 #include "core/joint/axis.h"
 #include "joint_fixture.h"
 

@@ -12,7 +12,7 @@
 
 #include "answers.h"
 #include "core/density/text.h"
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 #include "core/kernel/kernel.h"
 #include "distinct.h"
 #include "fitted.h"
@@ -424,7 +424,7 @@ TEST(FitColumn, PointsOfACellThatDiffer) {
     for (int i = 0; i < kAsked; ++i) {
       const double x = table[random.below(table.size())];
       const auto [low, high] = std::equal_range(table.begin(), table.end(), x);
-      const Interval of = count_interval(f.view(), range(x, x), {});
+      const Interval of = interval_of(Wanted::count, f.view(), range(x, x), {});
       held += of.lower <= static_cast<double>(high - low) &&
               static_cast<double>(high - low) <= of.upper;
       width += (of.upper - of.lower) / kAsked;

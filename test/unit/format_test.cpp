@@ -15,7 +15,7 @@
 
 #include "answers.h"
 #include "core/density/text.h"
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 #include "fitted.h"
 #include "histogram_fixture.h"
 
@@ -216,10 +216,10 @@ const char* odd_interval(const DensityView& d, Random* random) {
     r.upper_unbounded = random->below(4) == 0;
     IntervalOptions options;
     options.changed_rows = random->below(2) == 0 ? 0 : 7;
-    if (!holds(count_interval(d, r, options))) return "a count is outside its interval";
-    const Interval sum = sum_interval(d, r, options);
+    if (!holds(interval_of(Wanted::count, d, r, options))) return "a count is outside its interval";
+    const Interval sum = interval_of(Wanted::sum, d, r, options);
     if (!std::isnan(sum.estimate) && !holds(sum)) return "a sum is outside its interval";
-    const Interval mean = mean_interval(d, r, options);
+    const Interval mean = interval_of(Wanted::mean, d, r, options);
     if (!std::isnan(mean.estimate) && !holds(mean)) return "a mean is outside its interval";
     const Interval q = quantile_interval(d, random->uniform(), options);
     if (!std::isnan(q.estimate) && !std::isnan(q.upper) && !holds(q))

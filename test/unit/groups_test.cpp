@@ -3,7 +3,7 @@
 #include "core/fit/groups.h"
 
 #include "core/density/text.h"
-#include "core/integrate/measure_answer.h"
+#include "core/answer/measure_evidence.h"
 #include "core/random.h"
 #include "core/sampling/block_choice.h"
 
@@ -146,7 +146,7 @@ TEST(Groups, AreExactWhereEveryRowWasRead) {
     const MeasureView m(g.density(), 0);
     const Truth& truth = exact.at(std::string(g.key()));
     EXPECT_EQ(measure_count(d, m, between(100, 200)), truth.count);
-    EXPECT_NEAR(measure_sum_interval(d, m, between(100, 200), {}).estimate, truth.sum,
+    EXPECT_NEAR(interval_of(Wanted::sum, d, m, between(100, 200), {}).estimate, truth.sum,
                 1e-9 * std::fabs(truth.sum));
     EXPECT_LE(d.header().rows, rows_before);
     rows_before = d.header().rows;
@@ -184,8 +184,8 @@ TEST(Groups, ThatDoNotFitShareTheRest) {
     const DensityView d(g.density());
     const MeasureView m(g.density(), 0);
     rows_found += measure_count(d, m, Range());
-    add(measure_count_interval(d, m, between(50, 250), {}), &count);
-    add(measure_sum_interval(d, m, between(50, 250), {}), &sum);
+    add(interval_of(Wanted::count, d, m, between(50, 250), {}), &count);
+    add(interval_of(Wanted::sum, d, m, between(50, 250), {}), &sum);
   }
   EXPECT_TRUE(g.is_rest);
   EXPECT_EQ(groups.header().rest, report.rest);
@@ -222,18 +222,18 @@ Held held_by(const std::vector<Row>& rows, double lower, double upper, int whole
       const DensityView d(g.density());
       const MeasureView m(g.density(), 0);
       total += count(d, Range());
-      if (const Interval own = count_interval(d, Range(), {}); own.lower == own.upper) {
+      if (const Interval own = interval_of(Wanted::count, d, Range(), {}); own.lower == own.upper) {
         ++held.exact;
         continue;
       }
       const Truth& truth = exact.at(std::string(g.key()));
       const auto holds = [](const Interval& i, double x) { return i.lower <= x && x <= i.upper; };
       ++held.asked;
-      held.counts += holds(measure_count_interval(d, m, range, {}), truth.count);
-      held.sums += holds(measure_sum_interval(d, m, range, {}), truth.sum);
-      held.means += holds(measure_mean_interval(d, m, range, {}), truth.sum / truth.count);
+      held.counts += holds(interval_of(Wanted::count, d, m, range, {}), truth.count);
+      held.sums += holds(interval_of(Wanted::sum, d, m, range, {}), truth.sum);
+      held.means += holds(interval_of(Wanted::mean, d, m, range, {}), truth.sum / truth.count);
     }
-    const Interval all = count_interval(DensityView(&density.header()), Range(), {});
+    const Interval all = interval_of(Wanted::count, DensityView(&density.header()), Range(), {});
     held.totals += all.lower - 0.01 <= total && total <= all.upper + 0.01;
   }
   return held;
@@ -330,9 +330,9 @@ TEST(Groups, OfOneRowReadHaveNoMean) {
   const DensityView d(g.density());
   const MeasureView m(g.density(), 0);
   for (const Range& range : {Range(), between(0, 10)}) {
-    EXPECT_EQ(measure_mean_interval(d, m, range, {}).estimate, 3);
-    EXPECT_TRUE(std::isinf(measure_mean_interval(d, m, range, {}).upper));
-    EXPECT_TRUE(std::isinf(measure_sum_interval(d, m, range, {}).lower));
+    EXPECT_EQ(interval_of(Wanted::mean, d, m, range, {}).estimate, 3);
+    EXPECT_TRUE(std::isinf(interval_of(Wanted::mean, d, m, range, {}).upper));
+    EXPECT_TRUE(std::isinf(interval_of(Wanted::sum, d, m, range, {}).lower));
   }
 }
 
@@ -408,7 +408,7 @@ TEST(Groups, ReadWholeAreExact) {
     while (view.next(&g)) {
       const std::string key(g.key());
       rows[key] = g.density()->rows;
-      const Interval i = count_interval(DensityView(g.density()), Range(), {});
+      const Interval i = interval_of(Wanted::count, DensityView(g.density()), Range(), {});
       EXPECT_EQ(i.lower == i.upper, key == "2" || key == "3") << key;
     }
     EXPECT_EQ(rows, (std::map<std::string, double>{{"1", 190 * 4}, {"2", 35}, {"3", 5}, {"4", 4}}));

@@ -12,7 +12,7 @@
 
 #include "answers.h"
 #include "core/kernel/normal.h"
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 #include "histogram_fixture.h"
 
 namespace kde {
@@ -557,15 +557,15 @@ TEST(HistogramInterval, HoldsEveryColumnWithinTheError) {
       if (a > b) std::swap(a, b);
       const Range r = between(a, b, random.below(2) == 0, random.below(2) == 0);
       const RangeMoments m = moments(exact.view(), r);
-      const Interval c = count_interval(stored.view(), r, {});
+      const Interval c = interval_of(Wanted::count, stored.view(), r, {});
       ASSERT_LE(c.lower, m.count + 1e-9);
       ASSERT_GE(c.upper, m.count - 1e-9);
       ASSERT_LE(c.upper - c.lower, 4 * 6 + 1e-9);
       if (!(m.count > 0) || !(c.estimate > 0)) continue;
-      const Interval sum = sum_interval(stored.view(), r, {});
+      const Interval sum = interval_of(Wanted::sum, stored.view(), r, {});
       ASSERT_LE(sum.lower, m.mean * m.count + 1e-6);
       ASSERT_GE(sum.upper, m.mean * m.count - 1e-6);
-      const Interval mean = mean_interval(stored.view(), r, {});
+      const Interval mean = interval_of(Wanted::mean, stored.view(), r, {});
       ASSERT_LE(mean.lower, m.mean + 1e-9);
       ASSERT_GE(mean.upper, m.mean - 1e-9);
       const double q = random.uniform();
@@ -580,7 +580,7 @@ TEST(HistogramInterval, HoldsEveryColumnWithinTheError) {
 TEST(HistogramInterval, NoneWhereNothingIsUncertain) {
   Parts p = mixture(80, false);
   const Bytes exact = encode(p);
-  const Interval some = count_interval(exact.view(), between(-10, 10), {});
+  const Interval some = interval_of(Wanted::count, exact.view(), between(-10, 10), {});
   EXPECT_EQ(some.lower, some.estimate);
   EXPECT_EQ(some.upper, some.estimate);
   p.header.error = 0.01;
@@ -588,16 +588,16 @@ TEST(HistogramInterval, NoneWhereNothingIsUncertain) {
   const Header& h = stored.view().header();
   for (const Range& r : {Range{}, between(h.min, h.max), between(h.min - 1, h.max + 1),
                          between(-fitted::kInf, fitted::kInf)}) {
-    const Interval all = count_interval(stored.view(), r, {});
+    const Interval all = interval_of(Wanted::count, stored.view(), r, {});
     EXPECT_EQ(all.lower, all.estimate);
     EXPECT_EQ(all.upper, all.estimate);
-    const Interval mean = mean_interval(stored.view(), r, {});
+    const Interval mean = interval_of(Wanted::mean, stored.view(), r, {});
     EXPECT_EQ(mean.lower, mean.upper);
   }
   // One end cut, and two.
-  const Interval one = count_interval(stored.view(), between(h.min, 10), {});
+  const Interval one = interval_of(Wanted::count, stored.view(), between(h.min, 10), {});
   EXPECT_NEAR(one.upper - one.estimate, 0.01 * h.rows, 1e-9);
-  const Interval two = count_interval(stored.view(), between(-10, 10), {});
+  const Interval two = interval_of(Wanted::count, stored.view(), between(-10, 10), {});
   EXPECT_NEAR(two.upper - two.estimate, 0.02 * h.rows, 1e-9);
 }
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 #include "core/sampling/block_choice.h"
 #include "fitted.h"
 
@@ -108,11 +108,11 @@ void ask(const fitted::Fitted& f, const std::vector<double>& rows, const Questio
     const double digit = 1e-9 * std::fabs(truth);
     tally->held[quantity] += i.lower - digit <= truth && truth <= i.upper + digit;
   };
-  const Interval count = count_interval(f.view(), q.range, options);
+  const Interval count = interval_of(Wanted::count, f.view(), q.range, options);
   add(0, count, q.count);
-  add(1, sum_interval(f.view(), q.range, options), q.sum);
-  add(2, mean_interval(f.view(), q.range, options), q.sum / q.count);
-  add(3, variance_interval(f.view(), q.range, options), q.variance);
+  add(1, interval_of(Wanted::sum, f.view(), q.range, options), q.sum);
+  add(2, interval_of(Wanted::mean, f.view(), q.range, options), q.sum / q.count);
+  add(3, interval_of(Wanted::variance, f.view(), q.range, options), q.variance);
   const double seen = static_cast<double>(std::count_if(rows.begin(), rows.end(), [&q](double x) {
     return (q.range.lower_unbounded || x >= q.range.lower) &&
            (q.range.upper_unbounded || x <= q.range.upper);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/integrate/measure_answer.h"
+#include "core/answer/measure_evidence.h"
 #include "core/sampling/block_choice.h"
 #include "fitted.h"
 
@@ -110,12 +110,12 @@ void ask(const fitted::Fitted& f, const Pairs& read, const Question& q, Tally* t
     const double digit = 1e-9 * std::fabs(truth);
     tally->held[quantity] += i.lower - digit <= truth && truth <= i.upper + digit;
   };
-  const Interval sum = measure_sum_interval(density, measure, q.range, options);
-  const Interval mean = measure_mean_interval(density, measure, q.range, options);
-  add(0, measure_count_interval(density, measure, q.range, options), q.count);
+  const Interval sum = interval_of(Wanted::sum, density, measure, q.range, options);
+  const Interval mean = interval_of(Wanted::mean, density, measure, q.range, options);
+  add(0, interval_of(Wanted::count, density, measure, q.range, options), q.count);
   add(1, sum, q.sum);
   add(2, mean, q.sum / q.count);
-  add(3, measure_variance_interval(density, measure, q.range, options), q.variance);
+  add(3, interval_of(Wanted::variance, density, measure, q.range, options), q.variance);
   const Question seen = [&] {
     Question s = question(read, q.range.lower_unbounded ? -kInf : q.range.lower,
                           q.range.upper_unbounded ? kInf : q.range.upper);

@@ -1,6 +1,6 @@
 // Intervals: Wilson's closed form, what widens them, that they hold the estimate and, of samples,
 // the truth as often as they say.
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST(Interval, CountIsWilsons) {
   for (auto [confidence, z] : {std::pair{0.95, kZ95}, std::pair{0.99, kZ99}}) {
     for (auto [low, high] : {std::pair{0., 0.}, std::pair{1., 1.}, std::pair{0., 2.},
                              std::pair{2., 3.}, std::pair{0., 3.}, std::pair{4., 9.}}) {
-      const Interval i = count_interval(f.view(), range(low, high), at(confidence));
+      const Interval i = interval_of(Wanted::count, f.view(), range(low, high), at(confidence));
       const double p = count(f.view(), range(low, high)) / 1e5;
       EXPECT_EQ(i.estimate, 1e5 * p);
       const auto [lower, upper] = wilson(p, m, z);
@@ -104,7 +104,7 @@ TEST(Interval, RatiosAreInterpolatedInLogP) {
   const auto expect = [&f](const Range& r, double ratio) {
     const double p = count(f.view(), r) / (1 << 24);
     const auto [lower, upper] = wilson(p, 1000 / ratio, kZ95);
-    const Interval i = count_interval(f.view(), r, at(0.95));
+    const Interval i = interval_of(Wanted::count, f.view(), r, at(0.95));
     EXPECT_NEAR(i.lower, lower * (1 << 24), 1e-4) << p;
     EXPECT_NEAR(i.upper, upper * (1 << 24), 1e-4) << p;
   };
@@ -128,8 +128,8 @@ TEST(Interval, RatiosAreInterpolatedInLogP) {
   Fitted g = atoms({15, 1}, 1000, 1);
   header_of(&g)->count_variance[0][1] = 3;
   const auto [lower, upper] = wilson(15. / 16, 1000 / 3., kZ95);
-  EXPECT_NEAR(count_interval(g.view(), range(0, 0), at(0.95)).lower, 16 * lower, 1e-9);
-  EXPECT_NEAR(count_interval(g.view(), range(0, 0), at(0.95)).upper, 16 * upper, 1e-9);
+  EXPECT_NEAR(interval_of(Wanted::count, g.view(), range(0, 0), at(0.95)).lower, 16 * lower, 1e-9);
+  EXPECT_NEAR(interval_of(Wanted::count, g.view(), range(0, 0), at(0.95)).upper, 16 * upper, 1e-9);
 }
 
 // Rows that lie together are seen together or not at all: where counts of a share s have a larger
@@ -138,7 +138,7 @@ TEST(Interval, UpperEndAllowsForRowsThatLieTogether) {
   const double p = 0x1p-12;
   Fitted f = atoms({p * (1 << 24), (1 - p) * (1 << 24)}, 1000, 1);
   header_of(&f)->count_variance[0][4] = 40;  // at 4^-5, which Wilson's interval at p reaches
-  const Interval i = count_interval(f.view(), range(0, 0), at(0.95));
+  const Interval i = interval_of(Wanted::count, f.view(), range(0, 0), at(0.95));
   EXPECT_NEAR(i.lower, wilson(p, 1000, kZ95).first * (1 << 24), 1e-4);
   EXPECT_NEAR(i.upper, wilson(p, 1000 / 40., kZ95).second * (1 << 24), 1e-4);
 }
@@ -151,49 +151,49 @@ TEST(Interval, UpperEndAllowsForAWholeBlockUnseen) {
   for (int i = 0; i < kErrorScales; ++i)
     header_of(&f)->count_variance[0][i] =
         static_cast<float>(std::min(kBlock, std::max(1.0, std::ldexp(kSample / 4, -2 * i))));
-  const Interval none = count_interval(f.view(), range(7, 7), at(0.95));
+  const Interval none = interval_of(Wanted::count, f.view(), range(7, 7), at(0.95));
   EXPECT_NEAR(none.upper, wilson(0, kSample / kBlock, kZ95).second * (1 << 20), 1e-4);
 }
 
 // That the number of rows was estimated is independent of their shares.
 TEST(Interval, OfAnEstimatedNumberOfRows) {
   Fitted f = atoms({30000, 70000}, 2500, 0.5F);
-  const Interval known = count_interval(f.view(), range(0, 0), at(0.95));
+  const Interval known = interval_of(Wanted::count, f.view(), range(0, 0), at(0.95));
   header_of(&f)->rows_variance = 0.02 * 0.02;
-  const Interval i = count_interval(f.view(), range(0, 0), at(0.95));
+  const Interval i = interval_of(Wanted::count, f.view(), range(0, 0), at(0.95));
   const double all = kZ95 * 0.02 * 30000;
   EXPECT_NEAR(i.upper - i.estimate, std::hypot(known.upper - known.estimate, all), 1e-9);
   EXPECT_NEAR(i.estimate - i.lower, std::hypot(known.estimate - known.lower, all), 1e-9);
-  const Interval whole = count_interval(f.view(), Range{}, at(0.95));
+  const Interval whole = interval_of(Wanted::count, f.view(), Range{}, at(0.95));
   EXPECT_NEAR(whole.upper - 1e5, kZ95 * 2000, 1e-9);
   EXPECT_NEAR(1e5 - whole.lower, kZ95 * 2000, 1e-9);
   // A mean does not depend on it.
-  EXPECT_EQ(mean_interval(f.view(), Range{}, at(0.95)).lower, 0.7);
+  EXPECT_EQ(interval_of(Wanted::mean, f.view(), Range{}, at(0.95)).lower, 0.7);
 }
 
 // Of all rows the count is known and the mean is not.
 TEST(Interval, TheMeanOfAllHasItsOwnError) {
   Fitted f = atoms({30000, 70000}, 2500, 0.5F);
   header_of(&f)->mean_error = 0.01;
-  const Interval mean = mean_interval(f.view(), Range{}, at(0.95));
+  const Interval mean = interval_of(Wanted::mean, f.view(), Range{}, at(0.95));
   EXPECT_NEAR(mean.upper - 0.7, kZ95 * 0.01, 1e-12);
   EXPECT_NEAR(0.7 - mean.lower, kZ95 * 0.01, 1e-12);
-  const Interval sum = sum_interval(f.view(), Range{}, at(0.95));
+  const Interval sum = interval_of(Wanted::sum, f.view(), Range{}, at(0.95));
   EXPECT_NEAR(sum.upper - 7e4, kZ95 * 0.01 * 1e5, 1e-7);
-  EXPECT_EQ(count_interval(f.view(), Range{}, at(0.95)).upper, 1e5);
+  EXPECT_EQ(interval_of(Wanted::count, f.view(), Range{}, at(0.95)).upper, 1e5);
 }
 
 // The variance of a share's (x - mean)^2, which is 0.49 three times in ten, else 0.09.
 TEST(Interval, AVarianceIsAMeanOfSquares) {
   const Fitted f = atoms({30000, 70000}, 2500, 0.5F);
-  const Interval variance = variance_interval(f.view(), range(0, 1), at(0.95));
+  const Interval variance = interval_of(Wanted::variance, f.view(), range(0, 1), at(0.95));
   EXPECT_NEAR(variance.estimate, 0.21, 1e-12);
   const double half = kZ95 * 0.4 * std::sqrt(0.21 * 0.5 / 2500);
   EXPECT_GT(variance.upper - 0.21, half);
   EXPECT_LT(variance.upper - 0.21, 1.5 * half);
   // Rows that change go from one end to the other at worst.
-  const Interval changed = variance_interval(f.view(), range(0, 1), at(0.95, 1000));
-  const double fewest = count_interval(f.view(), range(0, 1), at(0.95)).lower;
+  const Interval changed = interval_of(Wanted::variance, f.view(), range(0, 1), at(0.95, 1000));
+  const double fewest = interval_of(Wanted::count, f.view(), range(0, 1), at(0.95)).lower;
   EXPECT_NEAR(changed.upper - variance.upper, 1000 / fewest, 1e-12);
 }
 
@@ -209,14 +209,14 @@ TEST(Interval, KnownRowsAreCertain) {
   }
   const auto expect = [&f](const Range& r, double known, double p, double variance) {
     const auto [lower, upper] = wilson(p, 2500 / variance, kZ95);
-    const Interval i = count_interval(f.view(), r, at(0.95));
+    const Interval i = interval_of(Wanted::count, f.view(), r, at(0.95));
     EXPECT_NEAR(i.lower, known + lower * 60000, 1e-6);
     EXPECT_NEAR(i.upper, known + upper * 60000, 1e-6);
   };
   expect(range(2, 2), 0, 1. / 3, 1);
   expect(range(0, 1), 1, 1. / 2, 0.5);
   expect(range(2, 4), 1, 1. / 2, 0.75);
-  const Interval all = count_interval(f.view(), range(0, 4), at(0.95));
+  const Interval all = interval_of(Wanted::count, f.view(), range(0, 4), at(0.95));
   EXPECT_EQ(all.lower, all.estimate);
   EXPECT_EQ(all.upper, all.estimate);
 }
@@ -227,7 +227,7 @@ TEST(Interval, RangesOfKnownRowsAreCertain) {
   header_of(&f)->known_below = 1;
   header_of(&f)->known_above = 3;
   for (const Range& r : {range(0, 0), range(4, 4), range(-7, 0.5), range(3, 9, false)}) {
-    const Interval i = count_interval(f.view(), r, at(0.95));
+    const Interval i = interval_of(Wanted::count, f.view(), r, at(0.95));
     EXPECT_EQ(i.lower, i.estimate);
     EXPECT_EQ(i.upper, i.estimate);
   }
@@ -236,7 +236,7 @@ TEST(Interval, RangesOfKnownRowsAreCertain) {
 TEST(Interval, SumMeanAndQuantile) {
   const Fitted f = atoms({30000, 20000, 10000, 40000}, 2500, 0.375F);
   // Rows 1 and 2 only: p = 0.3, mean 4/3, variance 2/9; width 1. The sum is count times mean.
-  const Interval sum = sum_interval(f.view(), range(1, 2), at(0.95));
+  const Interval sum = interval_of(Wanted::sum, f.view(), range(1, 2), at(0.95));
   EXPECT_NEAR(sum.estimate, 40000, 1e-6);
   const double rows = 2500 * 0.3;
   const double added = 2;  // rows spread evenly over the range
@@ -248,7 +248,7 @@ TEST(Interval, SumMeanAndQuantile) {
               1e-6);
   EXPECT_NEAR(sum.estimate - sum.lower, std::hypot(4. / 3 * (0.3 - low) * 1e5, half_mean * 30000),
               1e-6);
-  const Interval mean = mean_interval(f.view(), range(1, 2), at(0.95));
+  const Interval mean = interval_of(Wanted::mean, f.view(), range(1, 2), at(0.95));
   EXPECT_NEAR(mean.estimate, 4. / 3, 1e-12);
   EXPECT_NEAR(mean.upper - mean.estimate, half_mean, 1e-12);
   EXPECT_NEAR(mean.estimate - mean.lower, half_mean, 1e-12);
@@ -269,8 +269,8 @@ TEST(Interval, WhatIsLeftOutAboveLiesBelow) {
   below.upper = 0;
   Range above;
   above.lower_unbounded = above.lower_inclusive = false;
-  const Interval few = count_interval(f.view(), below, at(0.95));
-  const Interval many = count_interval(f.view(), above, at(0.95));
+  const Interval few = interval_of(Wanted::count, f.view(), below, at(0.95));
+  const Interval many = interval_of(Wanted::count, f.view(), above, at(0.95));
   EXPECT_NEAR(many.estimate, 70000, 1e-6);
   EXPECT_NEAR(many.lower, 1e5 - few.upper, 1e-6);
   EXPECT_NEAR(many.upper, 1e5 - few.lower, 1e-6);
@@ -283,7 +283,7 @@ TEST(Interval, BeyondTheSample) {
   Range above;
   above.lower_unbounded = false;
   above.lower = 1.5;
-  EXPECT_GT(mean_interval(f.view(), above, at(0.95)).upper, 2);
+  EXPECT_GT(interval_of(Wanted::mean, f.view(), above, at(0.95)).upper, 2);
   EXPECT_EQ(quantile_interval(f.view(), 0.999, at(0.95)).upper, kInf);
   EXPECT_EQ(quantile_interval(f.view(), 0.999, at(0.95)).estimate, 2);
   EXPECT_EQ(quantile_interval(f.view(), 0.001, at(0.95)).lower, -kInf);
@@ -293,7 +293,7 @@ TEST(Interval, BeyondTheSample) {
   EXPECT_EQ(quantile_interval(f.view(), 0.999, at(0.95)).upper, 3);
   header_of(&f)->known_above = kInf;
   header_of(&f)->flags |= kEveryRowRead;
-  EXPECT_EQ(mean_interval(f.view(), above, at(0.95)).upper, 2);
+  EXPECT_EQ(interval_of(Wanted::mean, f.view(), above, at(0.95)).upper, 2);
   EXPECT_EQ(quantile_interval(f.view(), 0.999, at(0.95)).upper, 2);
   EXPECT_EQ(quantile_interval(f.view(), 0.001, at(0.95)).lower, 0);
 }
@@ -306,28 +306,28 @@ TEST(Interval, NothingSampledIsExact) {
   // Every row in the sample and nothing smooth.
   Fitted f = atoms({3, 4, 5}, 12, 0);
   for (const Range& r : {range(1, 2), range(0.5, 1), range(7, 8), Range{}}) {
-    expect_exact(count_interval(f.view(), r, at(0.95)));
+    expect_exact(interval_of(Wanted::count, f.view(), r, at(0.95)));
     if (count(f.view(), r) > 0) {
-      expect_exact(sum_interval(f.view(), r, at(0.95)));
-      expect_exact(mean_interval(f.view(), r, at(0.95)));
-      expect_exact(variance_interval(f.view(), r, at(0.95)));
+      expect_exact(interval_of(Wanted::sum, f.view(), r, at(0.95)));
+      expect_exact(interval_of(Wanted::mean, f.view(), r, at(0.95)));
+      expect_exact(interval_of(Wanted::variance, f.view(), r, at(0.95)));
     }
   }
   for (double q : {0.0, 0.3, 1.0}) expect_exact(quantile_interval(f.view(), q, at(0.95)));
   // A sample, but totals of every row.
   f = atoms({3, 4, 5}, 6, 0.5);
-  EXPECT_GT(count_interval(f.view(), range(0, 2), at(0.95)).estimate,
-            count_interval(f.view(), range(0, 2), at(0.95)).lower);
+  EXPECT_GT(interval_of(Wanted::count, f.view(), range(0, 2), at(0.95)).estimate,
+            interval_of(Wanted::count, f.view(), range(0, 2), at(0.95)).lower);
   header_of(&f)->flags |= kEveryRowRead;
   for (const Range& r : {Range{}, range(0, 2), range(-1, kNan)}) {
-    expect_exact(count_interval(f.view(), r, at(0.95)));
-    expect_exact(sum_interval(f.view(), r, at(0.95)));
-    expect_exact(mean_interval(f.view(), r, at(0.95)));
-    expect_exact(variance_interval(f.view(), r, at(0.95)));
+    expect_exact(interval_of(Wanted::count, f.view(), r, at(0.95)));
+    expect_exact(interval_of(Wanted::sum, f.view(), r, at(0.95)));
+    expect_exact(interval_of(Wanted::mean, f.view(), r, at(0.95)));
+    expect_exact(interval_of(Wanted::variance, f.view(), r, at(0.95)));
   }
   for (const Range& r : {range(3, 4), range(2, 3, false), range(-5, 0, true, false)})
-    expect_exact(count_interval(f.view(), r, at(0.95)));
-  EXPECT_LT(count_interval(f.view(), range(0, 2, true, false), at(0.95)).lower, 7);
+    expect_exact(interval_of(Wanted::count, f.view(), r, at(0.95)));
+  EXPECT_LT(interval_of(Wanted::count, f.view(), range(0, 2, true, false), at(0.95)).lower, 7);
 }
 
 TEST(Interval, EmptyRangesHoldNoRowsForCertain) {
@@ -336,49 +336,49 @@ TEST(Interval, EmptyRangesHoldNoRowsForCertain) {
   empty.empty = true;
   for (const Range& r : {range(2, 1), range(1, 1, true, false), range(1, 1, false, true),
                          range(kNan, 1), range(kNan, kNan, false), empty}) {
-    const Interval i = count_interval(f.view(), r, at(0.95, 100));
+    const Interval i = interval_of(Wanted::count, f.view(), r, at(0.95, 100));
     EXPECT_EQ(i.lower, 0);
     EXPECT_EQ(i.estimate, 0);
     EXPECT_EQ(i.upper, 0);
-    EXPECT_TRUE(std::isnan(sum_interval(f.view(), r, at(0.95)).upper));
-    EXPECT_TRUE(std::isnan(mean_interval(f.view(), r, at(0.95)).lower));
-    EXPECT_TRUE(std::isnan(variance_interval(f.view(), r, at(0.95)).lower));
+    EXPECT_TRUE(std::isnan(interval_of(Wanted::sum, f.view(), r, at(0.95)).upper));
+    EXPECT_TRUE(std::isnan(interval_of(Wanted::mean, f.view(), r, at(0.95)).lower));
+    EXPECT_TRUE(std::isnan(interval_of(Wanted::variance, f.view(), r, at(0.95)).lower));
   }
   // No row seen is not none.
-  EXPECT_GT(count_interval(f.view(), range(1.5, 1.6), at(0.95)).upper, 0);
-  EXPECT_GT(count_interval(f.view(), range(kNan, kNan), at(0.95)).upper, 0);
+  EXPECT_GT(interval_of(Wanted::count, f.view(), range(1.5, 1.6), at(0.95)).upper, 0);
+  EXPECT_GT(interval_of(Wanted::count, f.view(), range(kNan, kNan), at(0.95)).upper, 0);
 }
 
 // Where none was seen but may be: no estimate, and what the range allows.
 TEST(Interval, MeansAndSumsOfWhatWasNotSeen) {
   const Fitted f = atoms({3000, 4000, 5000}, 60, 1);
-  const Interval mean = mean_interval(f.view(), range(1.25, 1.5), at(0.95));
+  const Interval mean = interval_of(Wanted::mean, f.view(), range(1.25, 1.5), at(0.95));
   EXPECT_TRUE(std::isnan(mean.estimate));
   EXPECT_EQ(mean.lower, 1.25);
   EXPECT_EQ(mean.upper, 1.5);
-  const double most = count_interval(f.view(), range(1.25, 1.5), at(0.95)).upper;
+  const double most = interval_of(Wanted::count, f.view(), range(1.25, 1.5), at(0.95)).upper;
   EXPECT_GT(most, 0);
-  const Interval sum = sum_interval(f.view(), range(1.25, 1.5), at(0.95));
+  const Interval sum = interval_of(Wanted::sum, f.view(), range(1.25, 1.5), at(0.95));
   EXPECT_TRUE(std::isnan(sum.estimate));
   EXPECT_EQ(sum.lower, 0);
   EXPECT_EQ(sum.upper, 1.5 * most);
   // Half of them at either end.
-  const Interval variance = variance_interval(f.view(), range(1.25, 1.5), at(0.95));
+  const Interval variance = interval_of(Wanted::variance, f.view(), range(1.25, 1.5), at(0.95));
   EXPECT_TRUE(std::isnan(variance.estimate));
   EXPECT_EQ(variance.lower, 0);
   EXPECT_EQ(variance.upper, 0.125 * 0.125);
   Range above;
   above.lower_unbounded = false;
   above.lower = 7;
-  EXPECT_EQ(mean_interval(f.view(), above, at(0.95)).lower, 7);
-  EXPECT_EQ(mean_interval(f.view(), above, at(0.95)).upper, kInf);
-  EXPECT_EQ(sum_interval(f.view(), above, at(0.95)).lower, 0);
-  EXPECT_EQ(sum_interval(f.view(), above, at(0.95)).upper, kInf);
+  EXPECT_EQ(interval_of(Wanted::mean, f.view(), above, at(0.95)).lower, 7);
+  EXPECT_EQ(interval_of(Wanted::mean, f.view(), above, at(0.95)).upper, kInf);
+  EXPECT_EQ(interval_of(Wanted::sum, f.view(), above, at(0.95)).lower, 0);
+  EXPECT_EQ(interval_of(Wanted::sum, f.view(), above, at(0.95)).upper, kInf);
   // Every row was read: there are none.
   Fitted all = atoms({3000, 4000, 5000}, 12000, 0);
   header_of(&all)->flags |= kEveryRowRead;
-  EXPECT_TRUE(std::isnan(mean_interval(all.view(), range(1.25, 1.5), at(0.95)).upper));
-  EXPECT_TRUE(std::isnan(sum_interval(all.view(), above, at(0.95)).upper));
+  EXPECT_TRUE(std::isnan(interval_of(Wanted::mean, all.view(), range(1.25, 1.5), at(0.95)).upper));
+  EXPECT_TRUE(std::isnan(interval_of(Wanted::sum, all.view(), above, at(0.95)).upper));
 }
 
 // What is known row by row does not tell of rows that were not drawn: of a range above 2 whose 40
@@ -389,12 +389,12 @@ TEST(Interval, MeansOfKnownRowsAllowForThoseNotSeen) {
   Range above;
   above.lower_unbounded = false;
   above.lower = 2;
-  const double more = count_interval(f.view(), above, at(0.95)).upper - 40;
+  const double more = interval_of(Wanted::count, f.view(), above, at(0.95)).upper - 40;
   ASSERT_GT(more, 100);
-  const Interval mean = mean_interval(f.view(), above, at(0.95));
+  const Interval mean = interval_of(Wanted::mean, f.view(), above, at(0.95));
   EXPECT_EQ(mean.estimate, 4);
   EXPECT_NEAR(mean.lower, 4 - 2 * more / (40 + more), 1e-9);
-  const Interval sum = sum_interval(f.view(), above, at(0.95));
+  const Interval sum = interval_of(Wanted::sum, f.view(), above, at(0.95));
   EXPECT_GE(sum.upper, 160 + 3 * more);
 }
 
@@ -407,9 +407,9 @@ TEST(Interval, SumsOfKnownRowsMoveByThoseNotSeen) {
     Range above;
     above.lower_unbounded = false;
     above.lower = -10;
-    const double more = count_interval(f.view(), above, at(0.95)).upper - 30;
+    const double more = interval_of(Wanted::count, f.view(), above, at(0.95)).upper - 30;
     ASSERT_GT(more, 100);
-    const Interval sum = sum_interval(f.view(), above, at(0.95));
+    const Interval sum = interval_of(Wanted::sum, f.view(), above, at(0.95));
     EXPECT_EQ(sum.estimate, 30 * known);
     EXPECT_NEAR(sum.lower, 30 * known - 10 * more, 1e-9);
     EXPECT_EQ(sum.upper, 30 * known);  // all unseen ones are negative
@@ -420,8 +420,8 @@ TEST(Interval, SumsOfKnownRowsMoveByThoseNotSeen) {
   Range above;
   above.lower_unbounded = false;
   above.lower = -10;
-  const double more = count_interval(f.view(), above, at(0.95)).upper - 30;
-  const Interval sum = sum_interval(f.view(), above, at(0.95));
+  const double more = interval_of(Wanted::count, f.view(), above, at(0.95)).upper - 30;
+  const Interval sum = interval_of(Wanted::sum, f.view(), above, at(0.95));
   EXPECT_NEAR(sum.lower, 420 - 10 * more, 1e-9);
   EXPECT_NEAR(sum.upper, 420 + 9 * more, 1e-9);
 }
@@ -429,8 +429,8 @@ TEST(Interval, SumsOfKnownRowsMoveByThoseNotSeen) {
 // A range of NaN alone has no finite rows: no mean, and no limits of one.
 TEST(Interval, NothingFiniteInARangeOfNan) {
   const Fitted f = atoms({3000, 4000, 5000}, 60, 1);
-  for (const Interval& i : {mean_interval(f.view(), range(kNan, kNan), at(0.95)),
-                            sum_interval(f.view(), range(kNan, kNan), at(0.95))}) {
+  for (const Interval& i : {interval_of(Wanted::mean, f.view(), range(kNan, kNan), at(0.95)),
+                            interval_of(Wanted::sum, f.view(), range(kNan, kNan), at(0.95))}) {
     EXPECT_TRUE(std::isnan(i.estimate));
     EXPECT_TRUE(std::isnan(i.lower));
     EXPECT_TRUE(std::isnan(i.upper));
@@ -442,7 +442,7 @@ TEST(Interval, WhatIsStoredIsKnownWithinItsError) {
   header_of(&f)->error = 1e-3;
   const Header& h = f.view().header();
   const auto width = [&f](const Range& r) {
-    const Interval i = count_interval(f.view(), r, at(0.95));
+    const Interval i = interval_of(Wanted::count, f.view(), r, at(0.95));
     EXPECT_NEAR(i.upper - i.estimate, i.estimate - i.lower, 1e-9);
     return (i.upper - i.lower) / 2;
   };
@@ -453,7 +453,7 @@ TEST(Interval, WhatIsStoredIsKnownWithinItsError) {
   Range half;
   half.upper_unbounded = false;
   half.upper = 0.5;
-  const Interval i = count_interval(f.view(), half, at(0.95));
+  const Interval i = interval_of(Wanted::count, f.view(), half, at(0.95));
   EXPECT_NEAR(i.upper - i.lower, 2 * 1e-3 * h.rows, 1e-9);
   const Interval q = quantile_interval(f.view(), 0.5, at(0.95));
   EXPECT_NEAR(cdf(f.view(), q.upper) - 0.5, 1e-3, 1e-6);
@@ -461,8 +461,8 @@ TEST(Interval, WhatIsStoredIsKnownWithinItsError) {
   // With E the error of the rows below x, at most e, a sum about the mean m is off by (x - m) E at
   // either end, here 2 e together, and by the integral of E over the width of 2: 4 e, over the
   // fewest rows there may be.
-  const Interval mean = mean_interval(f.view(), range(-1, 1), at(0.95));
-  const double least = count_interval(f.view(), range(-1, 1), at(0.95)).lower;
+  const Interval mean = interval_of(Wanted::mean, f.view(), range(-1, 1), at(0.95));
+  const double least = interval_of(Wanted::count, f.view(), range(-1, 1), at(0.95)).lower;
   EXPECT_NEAR(mean.upper - mean.estimate, 4e-3 * h.rows / least, 1e-9);
   EXPECT_NEAR(mean.estimate - mean.lower, 4e-3 * h.rows / least, 1e-9);
 }
@@ -507,8 +507,9 @@ TEST(Interval, HoldsTheEstimateAndGrows) {
       for (int step = 0; step < 4; ++step) {
         constexpr double kConfidence[] = {1e-200, 0.5, 0.95, 0.95};
         const IntervalOptions o = at(kConfidence[step], step < 3 ? changed : 2 * changed);
-        const Interval answers[] = {count_interval(d, r, o), sum_interval(d, r, o),
-                                    mean_interval(d, r, o), quantile_interval(d, q, o)};
+        const Interval answers[] = {interval_of(Wanted::count, d, r, o),
+                                    interval_of(Wanted::sum, d, r, o),
+                                    interval_of(Wanted::mean, d, r, o), quantile_interval(d, q, o)};
         for (int a = 0; a < 4; ++a) {
           const Interval& i = answers[a];
           if ((a == 1 || a == 2) && !(m.finite > 0)) {
@@ -636,9 +637,9 @@ TEST(Interval, ChangedRowsAtTheirWorst) {
       sum += v;
     }
     const IntervalOptions o = at(0.95, changes);
-    const Interval counts = count_interval(f.view(), r, o);
-    const Interval sums = sum_interval(f.view(), r, o);
-    const Interval means = mean_interval(f.view(), r, o);
+    const Interval counts = interval_of(Wanted::count, f.view(), r, o);
+    const Interval sums = interval_of(Wanted::sum, f.view(), r, o);
+    const Interval means = interval_of(Wanted::mean, f.view(), r, o);
     ASSERT_LE(counts.lower, n);
     ASSERT_GE(counts.upper, n);
     ASSERT_LE(sums.lower, sum + 1e-9);
@@ -700,9 +701,9 @@ TEST(Interval, HoldsTheTruthAsOftenAsItSays) {
     };
     for (int k = 0; k < kRanges; ++k) {
       const Truth& t = truths[k];
-      hits[0] += holds(count_interval(f.view(), ranges[k], at(0.95)), t.count);
-      hits[1] += holds(sum_interval(f.view(), ranges[k], at(0.95)), t.sum);
-      hits[2] += holds(mean_interval(f.view(), ranges[k], at(0.95)), t.sum / t.count);
+      hits[0] += holds(interval_of(Wanted::count, f.view(), ranges[k], at(0.95)), t.count);
+      hits[1] += holds(interval_of(Wanted::sum, f.view(), ranges[k], at(0.95)), t.sum);
+      hits[2] += holds(interval_of(Wanted::mean, f.view(), ranges[k], at(0.95)), t.sum / t.count);
       const double quantile_truth =
           column[static_cast<std::size_t>(std::ceil(fractions[k] * kRows)) - 1];
       hits[3] += holds(quantile_interval(f.view(), fractions[k], at(0.95)), quantile_truth);

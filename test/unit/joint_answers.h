@@ -4,7 +4,7 @@
 
 #include "core/joint/conditional.h"
 #include "core/joint/integrate.h"
-#include "core/joint/interval.h"
+#include "core/joint/box_evidence.h"
 #include "core/random.h"
 
 #include <algorithm>
@@ -77,19 +77,21 @@ inline const char* insane_answer(const JointView& d, int boxes) {
     const std::span<const BoxSide> box(sides, static_cast<std::size_t>(count));
     const JointMoments m = joint_moments(d, box, target);
     if (!(m.count >= 0 && m.count <= rows * (1 + 1e-4))) return "count is out of range";
-    if (!encloses(joint_count_interval(d, box, m, {}))) return "a count is outside its interval";
+    if (!encloses(interval_of(Wanted::count, d, box, m, {})))
+      return "a count is outside its interval";
     if (target < 0) continue;
     if (!(m.finite >= 0) || std::isnan(m.nans)) return "rows with values are none";
     if (m.finite > 0 && std::isnan(m.mean)) return "a mean is NaN";
     if (m.finite > 0 && !(m.variance >= 0)) return "a variance is negative or NaN";
-    if (std::isfinite(m.mean) && m.finite > 0 && !encloses(joint_mean_interval(d, box, m, {})))
+    if (std::isfinite(m.mean) && m.finite > 0 &&
+        !encloses(interval_of(Wanted::mean, d, box, m, {})))
       return "a mean is outside its interval";
     // Sums and squares may overflow.
     const bool small = std::fabs(d.marginal(target)->min) < 1e100 &&
                        std::fabs(d.marginal(target)->max) < 1e100 && m.variance < 1e200;
-    if (small && !encloses(joint_sum_interval(d, box, m, {})))
+    if (small && !encloses(interval_of(Wanted::sum, d, box, m, {})))
       return "a sum is outside its interval";
-    if (small && !encloses(joint_variance_interval(d, box, m, {})))
+    if (small && !encloses(interval_of(Wanted::variance, d, box, m, {})))
       return "a variance is outside its interval";
     const int on = (target + 1) % d.columns();
     if (d.column(on).is_category()) continue;

@@ -4,7 +4,7 @@
 #include "core/fit/fit.h"
 #include "core/joint/conditional.h"
 #include "core/joint/integrate.h"
-#include "core/joint/interval.h"
+#include "core/joint/box_evidence.h"
 
 #include <gtest/gtest.h>
 
@@ -143,18 +143,19 @@ TEST(JointFit, OneColumnIsAnsweredAsByItsOwnFit) {
     for (const double at : {-1.5, -0.2, 0.9}) {
       const BoxSide box[] = {side(k, at, at + 0.7)};
       const JointMoments m = joint_moments(f.view(), box, k);
-      const Interval count = joint_count_interval(f.view(), box, m, {});
-      const Interval count_alone = count_interval(alone, box[0].range, {});
+      const Interval count = interval_of(Wanted::count, f.view(), box, m, {});
+      const Interval count_alone = interval_of(Wanted::count, alone, box[0].range, {});
       EXPECT_NEAR(count.estimate, count_alone.estimate, 1e-9 * 30000);
       EXPECT_NEAR(count.lower, count_alone.lower, 1e-9 * 30000);
       EXPECT_NEAR(count.upper, count_alone.upper, 1e-9 * 30000);
       if (!(m.finite > 0)) continue;
-      const Interval mean = joint_mean_interval(f.view(), box, m, {});
-      const Interval mean_alone = mean_interval(alone, box[0].range, {});
+      const Interval mean = interval_of(Wanted::mean, f.view(), box, m, {});
+      const Interval mean_alone = interval_of(Wanted::mean, alone, box[0].range, {});
       EXPECT_DOUBLE_EQ(mean.estimate, mean_alone.estimate);
       EXPECT_DOUBLE_EQ(mean.upper, mean_alone.upper);
-      const Interval sum = joint_sum_interval(f.view(), box, m, {});
-      EXPECT_NEAR(sum.lower, sum_interval(alone, box[0].range, {}).lower, 1e-9 * 30000 * 50);
+      const Interval sum = interval_of(Wanted::sum, f.view(), box, m, {});
+      EXPECT_NEAR(sum.lower, interval_of(Wanted::sum, alone, box[0].range, {}).lower,
+                  1e-9 * 30000 * 50);
     }
   }
 }
@@ -471,10 +472,10 @@ TEST(JointFit, AnOutlierLeavesTheOthersTheirDigits) {
     for (int target = 0; target < 3; ++target) {
       const JointMoments m = joint_moments(f.view(), others, target);
       EXPECT_GE(m.variance, 0);
-      const Interval sum = joint_sum_interval(f.view(), others, m, {});
+      const Interval sum = interval_of(Wanted::sum, f.view(), others, m, {});
       EXPECT_LE(sum.lower, sum.estimate);
       EXPECT_GE(sum.upper, sum.estimate);
-      const Interval variance = joint_variance_interval(f.view(), others, m, {});
+      const Interval variance = interval_of(Wanted::variance, f.view(), others, m, {});
       EXPECT_LE(variance.lower, variance.estimate);
       EXPECT_GE(variance.upper, variance.estimate);
       const Interval given = conditional_mean(f.view(), target, (target + 1) % 3, 1, {});
@@ -521,7 +522,7 @@ TEST(JointFit, KernelSumsOfEveryRowAreNotExact) {
     const BoxSide box[] = {side(0, centre.value[0] - 0.4, centre.value[0] + 0.4),
                            side(1, centre.value[1] / 2, centre.value[1] * 2)};
     const Interval count =
-        joint_count_interval(f.view(), box, joint_moments(f.view(), box, -1), {});
+        interval_of(Wanted::count, f.view(), box, joint_moments(f.view(), box, -1), {});
     const double truth = count_rows(rows, box);
     covered += count.lower <= truth && truth <= count.upper;
   }
@@ -547,12 +548,12 @@ TEST(JointFit, AVarianceTakesInChangedRows) {
     for (double v : values) out += (v - mean) * (v - mean) / static_cast<double>(values.size());
     return out;
   };
-  const Interval before = joint_variance_interval(f.view(), box, m, {});
-  const double fewest = joint_count_interval(f.view(), box, m, {}).lower;
+  const Interval before = interval_of(Wanted::variance, f.view(), box, m, {});
+  const double fewest = interval_of(Wanted::count, f.view(), box, m, {}).lower;
   for (std::size_t k : {10, 100, 1000}) {
     IntervalOptions options;
     options.changed_rows = static_cast<double>(k);
-    const Interval got = joint_variance_interval(f.view(), box, m, options);
+    const Interval got = interval_of(Wanted::variance, f.view(), box, m, options);
     EXPECT_EQ(got.estimate, before.estimate);
     std::vector<double> apart = x, together(x.begin(), x.end() - static_cast<std::ptrdiff_t>(k));
     for (std::size_t i = 0; i < k; ++i) apart[i] = i % 2 == 0 ? -1 : 1;

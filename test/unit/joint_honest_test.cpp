@@ -5,7 +5,7 @@
 // some 2 to 4 %.
 #include "core/joint/fit.h"
 #include "core/joint/integrate.h"
-#include "core/joint/interval.h"
+#include "core/joint/box_evidence.h"
 
 #include <gtest/gtest.h>
 
@@ -118,8 +118,8 @@ std::vector<Tally> tally(const Table& t, const std::vector<std::vector<Question>
     for (std::size_t g = 0; g < groups.size(); ++g) {
       for (const Question& q : groups[g]) {
         const JointMoments m = joint_moments(d, q.box, q.target);
-        const Interval i = q.target < 0 ? joint_count_interval(d, q.box, m, {})
-                                        : joint_mean_interval(d, q.box, m, {});
+        const Interval i = q.target < 0 ? interval_of(Wanted::count, d, q.box, m, {})
+                                        : interval_of(Wanted::mean, d, q.box, m, {});
         held[g] += i.lower <= q.truth && q.truth <= i.upper;
         errors[g] += std::pow((i.estimate - q.truth) / q.truth, 2);
         widths[g] += std::pow((i.upper - i.lower) / 2 / q.truth, 2);

@@ -4,7 +4,7 @@
 // of one question a sample: three standard deviations of it.
 #include "core/joint/fit.h"
 #include "core/joint/integrate.h"
-#include "core/joint/interval.h"
+#include "core/joint/box_evidence.h"
 
 #include "core/density/joint_text.h"
 #include "core/density/text.h"
@@ -206,7 +206,7 @@ TEST(JointWords, AreExactWhereEveryRowIsStored) {
     const Box box(f.view(), q);
     const Truth truth = truth_of(t, q);
     const JointMoments m = joint_moments(f.view(), box.sides(), kY);
-    const Interval count = joint_count_interval(f.view(), box.sides(), m, {});
+    const Interval count = interval_of(Wanted::count, f.view(), box.sides(), m, {});
     ASSERT_NEAR(m.count, truth.count, 1e-6) << i;
     ASSERT_NEAR(count.lower, truth.count, 1e-6);
     ASSERT_NEAR(count.upper, truth.count, 1e-6);
@@ -228,7 +228,7 @@ TEST(JointWords, SetsMayBeEmptyOrAll) {
   const Box unmet(d, q);
   const JointMoments m = joint_moments(d, unmet.sides(), -1);
   EXPECT_EQ(m.count, 0);
-  EXPECT_EQ(joint_count_interval(d, unmet.sides(), m, {}).upper, 0);
+  EXPECT_EQ(interval_of(Wanted::count, d, unmet.sides(), m, {}).upper, 0);
   q.any_word = true;
   const JointMoments all = joint_moments(d, Box(d, q).sides(), -1);
   EXPECT_NEAR(all.count, truth_of(t, q).count, 1e-6);
@@ -299,7 +299,7 @@ TEST(JointWords, AloneAreTheirOwnDensity) {
   q.words = {0, 3};
   const Box box(d, q);
   const JointMoments m = joint_moments(d, box.sides(), kY);
-  const Interval count = joint_count_interval(d, box.sides(), m, {});
+  const Interval count = interval_of(Wanted::count, d, box.sides(), m, {});
   const double truth = truth_of(t, q).count;
   EXPECT_TRUE(m.count_is_marginal);
   EXPECT_NEAR(m.count, truth, 1e-6 * truth);
@@ -337,12 +337,12 @@ Held held_by(const Table& t, const std::vector<Question>& questions, const Readi
       const Truth truth = truth_of(t, q);
       const Box box(d, q);
       const JointMoments m = joint_moments(d, box.sides(), kY);
-      const Interval count = joint_count_interval(d, box.sides(), m, {});
+      const Interval count = interval_of(Wanted::count, d, box.sides(), m, {});
       out.count += count.lower <= truth.count && truth.count <= count.upper;
       ++out.counts;
       out.most_width = std::max(out.most_width, (count.upper - count.lower) / truth.count);
       if (!(truth.count > 0 && m.finite > 0)) continue;
-      const Interval mean = joint_mean_interval(d, box.sides(), m, {});
+      const Interval mean = interval_of(Wanted::mean, d, box.sides(), m, {});
       out.mean += mean.lower <= truth.mean() && truth.mean() <= mean.upper;
       ++out.means;
     }
@@ -451,7 +451,7 @@ TEST(JointWords, AreNotThereForCertainOnlyWhereEveryRowWasRead) {
     if (box.set.unknown == 0) continue;
     ++unmet;
     const JointMoments m = joint_moments(d, box.sides(), -1);
-    const Interval count = joint_count_interval(d, box.sides(), m, {});
+    const Interval count = interval_of(Wanted::count, d, box.sides(), m, {});
     EXPECT_EQ(count.estimate, 0);
     EXPECT_EQ(count.lower, 0);
     EXPECT_GE(count.upper, 60);
@@ -478,16 +478,16 @@ TEST(JointWords, LabelsThatWereNotMetMayBeThere) {
     JointMoments m = joint_moments(d, box.sides(), -1);
     if (m.count > 0) continue;
     ++unmet;
-    const double upper = joint_count_interval(d, box.sides(), m, {}).upper;
+    const double upper = interval_of(Wanted::count, d, box.sides(), m, {}).upper;
     EXPECT_GE(upper, 400);
     EXPECT_LT(upper, 1.01 * z * z * kRowsOfABlock * 8);
     // Beside one that was met, too.
     q.words = {0, 77};
     const Box both(d, q);
     m = joint_moments(d, both.sides(), kX);
-    const Interval count = joint_count_interval(d, both.sides(), m, {});
+    const Interval count = interval_of(Wanted::count, d, both.sides(), m, {});
     EXPECT_GE(count.upper, m.count + 400);
-    EXPECT_LT(joint_mean_interval(d, both.sides(), m, {}).lower, m.mean);
+    EXPECT_LT(interval_of(Wanted::mean, d, both.sides(), m, {}).lower, m.mean);
   }
   EXPECT_GT(unmet, kSeeds / 8);
 }
@@ -513,7 +513,7 @@ TEST(JointWords, MayBeThereWhereAllThatWasReadIsNull) {
         if (d.marginal(kWord)->rows > 0) continue;
         ++unmet;
         const JointMoments m = joint_moments(d, box.sides(), -1);
-        const Interval count = joint_count_interval(d, box.sides(), m, {});
+        const Interval count = interval_of(Wanted::count, d, box.sides(), m, {});
         EXPECT_EQ(count.estimate, 0);
         EXPECT_GE(count.upper, 60);
         EXPECT_LT(count.upper, 1.01 * z * z * kRowsOfABlock * 8);
@@ -550,7 +550,7 @@ TEST(JointWords, NumbersMayBeThereWhereAllThatWasReadIsNull) {
   const JointView d(bytes.data());
   const BoxSide sides[] = {{1, Range()}};
   const JointMoments m = joint_moments(d, sides, -1);
-  const Interval count = joint_count_interval(d, sides, m, {});
+  const Interval count = interval_of(Wanted::count, d, sides, m, {});
   const double z = normal_central_quantile(0.95);
   EXPECT_EQ(count.estimate, 0);
   const double most = z * z * (1 - 1. / 8) / 2000;

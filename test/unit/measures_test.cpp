@@ -4,7 +4,7 @@
 
 #include "core/density/text.h"
 #include "core/fit/finish.h"
-#include "core/integrate/measure_answer.h"
+#include "core/answer/measure_evidence.h"
 #include "core/summary/measure_encode.h"
 #include "core/summary/owned_summary.h"
 
@@ -112,20 +112,20 @@ void expect_exact(const DensityBytes& density, const std::vector<Row>& rows, con
   const DensityView d(&density.header());
   const MeasureView m(&density.header(), 0);
   const Truth truth(rows, range);
-  const Interval count = measure_count_interval(d, m, range, {});
+  const Interval count = interval_of(Wanted::count, d, m, range, {});
   EXPECT_EQ(count.estimate, truth.count);
   EXPECT_EQ(count.upper - count.lower, 0);
   if (truth.count == 0) {
-    EXPECT_TRUE(std::isnan(measure_mean_interval(d, m, range, {}).estimate));
+    EXPECT_TRUE(std::isnan(interval_of(Wanted::mean, d, m, range, {}).estimate));
     return;
   }
   const double scale = 1e-12 * (std::fabs(truth.sum) + truth.count);
-  const Interval sum = measure_sum_interval(d, m, range, {});
+  const Interval sum = interval_of(Wanted::sum, d, m, range, {});
   EXPECT_NEAR(sum.estimate, truth.sum, scale);
   EXPECT_LE(sum.upper - sum.lower, scale);
-  const Interval mean = measure_mean_interval(d, m, range, {});
+  const Interval mean = interval_of(Wanted::mean, d, m, range, {});
   EXPECT_NEAR(mean.estimate, truth.mean, 1e-12 * (std::fabs(truth.mean) + 1));
-  const Interval variance = measure_variance_interval(d, m, range, {});
+  const Interval variance = interval_of(Wanted::variance, d, m, range, {});
   EXPECT_LE(variance.lower, truth.variance * (1 + 1e-9) + 1e-12);
   EXPECT_GE(variance.upper, truth.variance * (1 - 1e-9) - 1e-12);
   // Squares are the least of what is asked, and stored as they are where there is room.
@@ -193,16 +193,16 @@ void expect_bounded(const DensityBytes& density, const std::vector<Row>& rows, u
   }
   for (const Range& range : some_ranges(0, highest, seed)) {
     const Truth truth(rows, range);
-    const Interval count = measure_count_interval(d, m, range, {});
+    const Interval count = interval_of(Wanted::count, d, m, range, {});
     EXPECT_LE(count.lower, truth.count * (1 + 1e-12) + 1e-6);
     EXPECT_GE(count.upper, truth.count * (1 - 1e-12) - 1e-6);
     if (truth.count == 0) continue;
-    const Interval sum = measure_sum_interval(d, m, range, {});
+    const Interval sum = interval_of(Wanted::sum, d, m, range, {});
     const double rounding = 1e-10 * magnitude;
     EXPECT_LE(sum.lower, truth.sum + rounding);
     EXPECT_GE(sum.upper, truth.sum - rounding);
     EXPECT_NEAR(sum.estimate, truth.sum, most * magnitude);
-    const Interval mean = measure_mean_interval(d, m, range, {});
+    const Interval mean = interval_of(Wanted::mean, d, m, range, {});
     if (std::isnan(mean.estimate)) continue;
     EXPECT_LE(mean.lower, truth.mean + 1e-9);
     EXPECT_GE(mean.upper, truth.mean - 1e-9);
@@ -314,14 +314,14 @@ TEST(Measures, TakeChangedRowsIn) {
   IntervalOptions options;
   options.changed_rows = 100;
   const Truth truth(rows, between(5, 20));
-  const Interval count = measure_count_interval(d, m, between(5, 20), options);
+  const Interval count = interval_of(Wanted::count, d, m, between(5, 20), options);
   EXPECT_EQ(count.lower, truth.count - 100);
   EXPECT_EQ(count.upper, truth.count + 100);
   // A hundred more of the greatest, or the greatest for the least.
-  const Interval sum = measure_sum_interval(d, m, between(5, 20), options);
+  const Interval sum = interval_of(Wanted::sum, d, m, between(5, 20), options);
   const double width = m.header().max - m.header().min;
   EXPECT_GE(sum.upper, truth.sum + 100 * std::max(width, m.header().max) - 1e-6);
-  const Interval mean = measure_mean_interval(d, m, between(5, 20), options);
+  const Interval mean = interval_of(Wanted::mean, d, m, between(5, 20), options);
   EXPECT_GT(mean.upper, (truth.sum + 100 * m.header().max) / (truth.count + 100));
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/fit/finish.h"
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 #include "core/kernel/normal.h"
 #include "core/sampling/block_choice.h"
 #include "core/summary/owned_summary.h"
@@ -556,7 +556,7 @@ TEST_P(Honest, OfStrata) {
       const auto truth =
           static_cast<double>(std::upper_bound(sorted.begin(), sorted.end(), r.upper) -
                               std::lower_bound(sorted.begin(), sorted.end(), r.lower));
-      const Interval i = count_interval(DensityView(density.data()), r, {});
+      const Interval i = interval_of(Wanted::count, DensityView(density.data()), r, {});
       held += i.lower <= truth && truth <= i.upper;
       ++all;
     }

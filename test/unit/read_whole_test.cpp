@@ -3,7 +3,7 @@
 // in full has a density.
 #include "core/estimate/clumps.h"
 #include "core/estimate/lattice.h"
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ void expect_exact_counts_held(const DensityView& d, std::vector<double> x) {
     const auto [a, b] = std::minmax({pick(), pick()});
     const auto exact = static_cast<double>(std::upper_bound(x.begin(), x.end(), b) -
                                            std::lower_bound(x.begin(), x.end(), a));
-    const Interval c = count_interval(d, range(a, b), {});
+    const Interval c = interval_of(Wanted::count, d, range(a, b), {});
     ASSERT_LE(c.lower, exact + rounding) << a << " to " << b;
     ASSERT_GE(c.upper, exact - rounding) << a << " to " << b;
   }

@@ -3,7 +3,7 @@
 #include "core/fit/words.h"
 
 #include "core/density/text.h"
-#include "core/integrate/word_answer.h"
+#include "core/answer/word_evidence.h"
 #include "core/integrate/word_drift.h"
 #include "core/random.h"
 #include "core/sampling/block_choice.h"
@@ -69,7 +69,7 @@ struct Fitted {
   }
   Interval count(std::vector<std::uint32_t> wanted, const IntervalOptions& options = {}) const {
     const Asked asked = ask(wanted);
-    return words_count_interval(density(), words(), asked.set(), options);
+    return interval_of(Wanted::count, density(), words(), asked.set(), options);
   }
 };
 
@@ -163,7 +163,7 @@ TEST(Words, AreExactWhereEveryRowWasReadAndAllAreKept) {
     EXPECT_EQ(count.upper, truth.count);
     const std::uint32_t asked[] = {word};
     const auto of = f.ask(asked);
-    const Interval sum = words_measure_sum_interval(f.density(), f.words(), measure, of.set(), {});
+    const Interval sum = interval_of(Wanted::sum, f.density(), f.words(), measure, of.set(), {});
     EXPECT_NEAR(sum.estimate, truth.sum, 1e-9 * std::fabs(truth.sum));
     EXPECT_TRUE(holds(sum, truth.sum));
     EXPECT_NEAR(sum.upper, sum.lower, 1e-6);
@@ -334,16 +334,15 @@ TEST(Words, MeasuresHoldTheTruthOfSamples) {
             if (truth.measured == 0) continue;
             ++asked;
             counts +=
-                holds(words_measure_count_interval(f.density(), f.words(), measure, of.set(), {}),
+                holds(interval_of(Wanted::count, f.density(), f.words(), measure, of.set(), {}),
                       truth.measured);
-            sums += holds(words_measure_sum_interval(f.density(), f.words(), measure, of.set(), {}),
+            sums += holds(interval_of(Wanted::sum, f.density(), f.words(), measure, of.set(), {}),
                           truth.sum);
-            means +=
-                holds(words_measure_mean_interval(f.density(), f.words(), measure, of.set(), {}),
-                      truth.sum / truth.measured);
-            EXPECT_GE(words_measure_variance_interval(f.density(), f.words(), measure, of.set(), {})
-                          .lower,
-                      0);
+            means += holds(interval_of(Wanted::mean, f.density(), f.words(), measure, of.set(), {}),
+                           truth.sum / truth.measured);
+            EXPECT_GE(
+                interval_of(Wanted::variance, f.density(), f.words(), measure, of.set(), {}).lower,
+                0);
           }
         }
         const std::string what = std::to_string(words) + " words in runs of " +
@@ -414,9 +413,9 @@ TEST(Words, ListsOfValuesThatLieTogetherHoldTheTruth) {
           const Interval count = f.count(list);
           ++asked;
           counts += holds(count, truth.count);
-          sums += holds(words_measure_sum_interval(f.density(), f.words(), measure, of.set(), {}),
+          sums += holds(interval_of(Wanted::sum, f.density(), f.words(), measure, of.set(), {}),
                         truth.sum);
-          means += holds(words_measure_mean_interval(f.density(), f.words(), measure, of.set(), {}),
+          means += holds(interval_of(Wanted::mean, f.density(), f.words(), measure, of.set(), {}),
                          truth.sum / truth.count);
         }
       }
@@ -498,10 +497,9 @@ TEST(Words, ListsOfManyValuesAreTightWhereRowsAreMixed) {
         truth.sum += exact.at(w).sum;
       }
       const Interval count = f.count(list);
-      const Interval sum =
-          words_measure_sum_interval(f.density(), f.words(), measure, of.set(), {});
+      const Interval sum = interval_of(Wanted::sum, f.density(), f.words(), measure, of.set(), {});
       const Interval mean =
-          words_measure_mean_interval(f.density(), f.words(), measure, of.set(), {});
+          interval_of(Wanted::mean, f.density(), f.words(), measure, of.set(), {});
       EXPECT_TRUE(std::isfinite(mean.upper - mean.lower));
       ++asked;
       counts += holds(count, truth.count);
@@ -546,7 +544,7 @@ TEST(Words, MeansOfValuesOfFewRowsHaveEnds) {
     const MeasureView measure(&f.bytes.header(), 0);
     for (std::uint32_t rank = 0; rank < f.words().words(); ++rank) {
       const Interval mean =
-          words_measure_mean_interval(f.density(), f.words(), measure, {{&rank, 1}, 0}, {});
+          interval_of(Wanted::mean, f.density(), f.words(), measure, {{&rank, 1}, 0}, {});
       ++asked;
       infinite += !std::isfinite(mean.upper - mean.lower);
     }
@@ -565,7 +563,7 @@ TEST(Words, EndWhereTheTableDoes) {
   }
   for (int s = 0; s < 5; ++s) {
     const Fitted f = fit(rows, some_blocks(s), 0, kWordsBytes, kBlock);
-    const double table = count_interval(f.density(), Range(), {}).upper;
+    const double table = interval_of(Wanted::count, f.density(), Range(), {}).upper;
     EXPECT_GT(f.bytes.header().rows_variance, 0);
     EXPECT_LE(f.count(all).upper, table);
     EXPECT_LE(f.count(most).upper, table);
@@ -581,11 +579,11 @@ TEST(Words, EndWhereTheTableDoes) {
   for (std::uint32_t rank = 0; rank < f.words().words(); ++rank) {
     for (const double unknown : {0.0, 3.0}) {
       const Interval sum =
-          words_measure_sum_interval(f.density(), f.words(), measure, {{&rank, 1}, unknown}, {});
+          interval_of(Wanted::sum, f.density(), f.words(), measure, {{&rank, 1}, unknown}, {});
       EXPECT_GE(sum.lower, 0);
     }
   }
-  const Interval unknown = words_measure_sum_interval(f.density(), f.words(), measure, {{}, 2}, {});
+  const Interval unknown = interval_of(Wanted::sum, f.density(), f.words(), measure, {{}, 2}, {});
   EXPECT_GE(unknown.lower, 0);
 }
 
@@ -689,7 +687,7 @@ TEST(Words, OfNoRowsAndPlacesAreKept) {
   const std::uint32_t empty[] = {1};
   EXPECT_EQ(words_count(f.density(), f.words(), {empty, 0}), 0);
   // The value printed alike is not kept, and may be what is asked for.
-  EXPECT_EQ(words_count_interval(f.density(), f.words(), {{}, 1}, {}).upper, 1);
+  EXPECT_EQ(interval_of(Wanted::count, f.density(), f.words(), {{}, 1}, {}).upper, 1);
 }
 
 // Labels of an enum that are not kept have places too.

@@ -1,7 +1,7 @@
 // See groups.h.
 #include "core/fit/groups.h"
 
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 #include "core/summary/measure_encode.h"
 
 #include <algorithm>
@@ -169,7 +169,7 @@ class GroupsEncoder {
       whole += g.whole != nullptr ? g.whole_rows : 0;
     }
     if (sampled == 0 || whole == 0) return scale;
-    const Interval rows = count_interval(all, Range(), {});
+    const Interval rows = interval_of(Wanted::count, all, Range(), {});
     const double least = rows.lower - rows.estimate, most = rows.upper - rows.estimate;
     const double change = std::clamp(whole - replaced, std::min(least, 0.0), std::max(most, 0.0));
     return std::max(scale * (sampled + replaced + change - whole) / sampled, 1.0);

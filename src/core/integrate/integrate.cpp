@@ -4,7 +4,6 @@
 
 #include "core/integrate/histogram_integral.h"
 #include "core/integrate/histogram_kernel.h"
-#include "core/integrate/interval_parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +40,28 @@ Bounds bounds_of(const DensityView& d, const Range& r) {
   return {lower, upper, !(upper > lower)};
 }
 
+// NaN is above infinity.
+bool is_below(double x, double y) { return x < y || (std::isnan(y) && !std::isnan(x)); }
+
 }  // namespace
+
+bool is_empty(const Range& r) {
+  if (r.empty) return true;
+  if (!r.lower_unbounded && std::isnan(r.lower) && !r.lower_inclusive) return true;
+  if (!r.upper_unbounded && r.upper == -kInfinity && !r.upper_inclusive) return true;
+  if (r.lower_unbounded || r.upper_unbounded) return false;
+  if (is_below(r.upper, r.lower)) return true;
+  return !is_below(r.lower, r.upper) && !(r.lower_inclusive && r.upper_inclusive);
+}
+
+bool has_every_finite_value(const Header& h, const Range& r) {
+  const bool bounded = (h.flags & kBounded) != 0;
+  const bool low = r.lower_unbounded || r.lower == -kInfinity ||
+                   (bounded && (r.lower_inclusive ? r.lower <= h.min : r.lower < h.min));
+  const bool high = r.upper_unbounded || r.upper == kInfinity || std::isnan(r.upper) ||
+                    (bounded && (r.upper_inclusive ? r.upper >= h.max : r.upper > h.max));
+  return low && high;
+}
 
 double count(const DensityView& density, const Range& range) {
   const Bounds b = bounds_of(density, range);

@@ -55,4 +55,10 @@ double cdf(const DensityView& density, double x);
 // densities: within [min, max], and a lattice point on a lattice.
 double quantile(const DensityView& density, double q);
 
+// Whether no value can lie in the range, whatever the column holds.
+bool is_empty(const Range& range);
+
+// Whether the range takes in every finite value: then the totals of all rows read answer.
+bool has_every_finite_value(const Header& header, const Range& range);
+
 }  // namespace kde

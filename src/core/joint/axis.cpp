@@ -134,18 +134,6 @@ Edge upper_edge(const Axis& axis, const Range& r) {
   return edge_at(axis, r.upper, r.upper_inclusive);
 }
 
-// NaN is above infinity.
-bool is_below(double x, double y) { return x < y || (std::isnan(y) && !std::isnan(x)); }
-
-bool is_empty(const Range& r) {
-  if (r.empty) return true;
-  if (!r.lower_unbounded && std::isnan(r.lower) && !r.lower_inclusive) return true;
-  if (!r.upper_unbounded && r.upper == -kInfinity && !r.upper_inclusive) return true;
-  if (r.lower_unbounded || r.upper_unbounded) return false;
-  if (is_below(r.upper, r.lower)) return true;
-  return !is_below(r.lower, r.upper) && !(r.lower_inclusive && r.upper_inclusive);
-}
-
 }  // namespace
 
 double Axis::level(double x) const {

@@ -1,7 +1,7 @@
 // See conditional.h.
 #include "core/joint/conditional.h"
 
-#include "core/integrate/interval_parts.h"
+#include "core/answer/interval_parts.h"
 #include "core/kernel/normal.h"
 #include "core/joint/axis.h"
 #include "core/joint/integrate.h"

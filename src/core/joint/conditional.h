@@ -20,7 +20,7 @@
 // times the weight: what they had and have is as in integrate/changed_rows.h.
 #pragma once
 
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 #include "core/density/joint_format.h"
 
 namespace kde {

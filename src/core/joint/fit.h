@@ -3,7 +3,7 @@
 //   by name     bandwidth matrix by select_bandwidth_matrix over the rows without NULL, NaN or
 //               infinite values; the plain kernel sum over all rows of the sample
 //   automatic   normal scores of each column's own distribution (axis.h), a product kernel whose
-//               scale predicts held-out rows best (evidence.h), weights calibrated to the columns'
+//               scale predicts held-out rows best (sample_reuse.h), weights calibrated to the columns'
 //               own distributions (calibrate.h); each row of the sample stands for itself, the
 //               kernels for the rows that were not drawn
 #pragma once

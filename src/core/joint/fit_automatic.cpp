@@ -77,7 +77,7 @@ class AutomaticFit {
     PredictionError error;
     bool measured = false;
     const bool needless = input_.table_rows() <= n;  // every row is in the sample
-    const bool few = std::ssize(rows) < kLeastRowsForEvidence;
+    const bool few = std::ssize(rows) < kLeastRowsForReuse;
     if (!needless && !few) {
       if (Status s = choose_bandwidth(rows, &h, &error, &measured); !s.ok()) return s;
     }
@@ -117,11 +117,11 @@ class AutomaticFit {
   // *measured: whether the rows have anything to choose by.
   Status choose_bandwidth(const std::vector<std::uint32_t>& rows, double* h, PredictionError* error,
                           bool* measured) const {
-    const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
+    const SampleReuse reuse(input_.sample, rows, marginals_.header, input_.options.seed,
                             input_.control);
-    if (!evidence.has_boxes()) return Status::success();
+    if (!reuse.has_boxes()) return Status::success();
     std::vector<float> weight[kHalves];
-    if (Status s = weigh_halves(evidence, weight); !s.ok()) return s;
+    if (Status s = weigh_halves(reuse, weight); !s.ok()) return s;
     const auto make_of = [&](double scale) {
       return [&, scale](int half, std::span<const std::uint32_t> kept, DensityBytes* out) {
         JointParts parts;
@@ -139,7 +139,7 @@ class AutomaticFit {
       return share_pieces(input_.control, &status, [&](std::int64_t i, const Control& own) {
         Candidate& candidate = candidates[static_cast<std::size_t>(i / halves)];
         const int half = first + static_cast<int>(i % halves);
-        return evidence.measure_half(make_of(candidate.scale), half, own, &candidate.half[half]);
+        return reuse.measure_half(make_of(candidate.scale), half, own, &candidate.half[half]);
       });
     };
     // Few halves tell which are far from the best.
@@ -147,7 +147,7 @@ class AutomaticFit {
     keep_finalists(&candidates);
     if (Status s = measure(kFirstHalves, kHalves); !s.ok()) return s;
     for (const Candidate& candidate : candidates) {
-      const PredictionError e = Evidence::sum_up(candidate.half);
+      const PredictionError e = SampleReuse::sum_up(candidate.half);
       if (*measured && e.loss >= error->loss) continue;
       *error = e;
       *h = bandwidth_of(candidate.scale, rows.size());
@@ -161,15 +161,15 @@ class AutomaticFit {
     HalfError half[kHalves];
 
     double first_loss() const {
-      return Evidence::sum_up({half, static_cast<std::size_t>(kFirstHalves)}).loss;
+      return SampleReuse::sum_up({half, static_cast<std::size_t>(kFirstHalves)}).loss;
     }
   };
 
   // Weights do not depend on the bandwidth.
-  Status weigh_halves(const Evidence& evidence, std::vector<float> (&weight)[kHalves]) const {
+  Status weigh_halves(const SampleReuse& reuse, std::vector<float> (&weight)[kHalves]) const {
     std::vector<Status> status(kHalves);
     const auto weigh_half = [&](std::int64_t half, const Control& own) {
-      const std::span<const std::uint32_t> kept = evidence.rows_of_half(static_cast<int>(half));
+      const std::span<const std::uint32_t> kept = reuse.rows_of_half(static_cast<int>(half));
       const JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
       return weigh(kept, header, own, &weight[half]);
     };

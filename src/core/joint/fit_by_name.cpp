@@ -82,14 +82,14 @@ class NamedFit {
     const double n = static_cast<double>(rows.size());
     PredictionError error;
     bool measured = false;
-    if (std::ssize(rows) >= kLeastRowsForEvidence) {
-      const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
+    if (std::ssize(rows) >= kLeastRowsForReuse) {
+      const SampleReuse reuse(input_.sample, rows, marginals_.header, input_.options.seed,
                               input_.control);
       const auto make = [&](int /*half*/, std::span<const std::uint32_t> kept, DensityBytes* out) {
         return encode_by_name(kept, found.factor,
                               describe_rows(input_, static_cast<double>(kept.size()), 0), out);
       };
-      if (Status s = evidence.measure(make, input_.control, &error); !s.ok()) return s;
+      if (Status s = reuse.measure(make, input_.control, &error); !s.ok()) return s;
       measured = true;
       for (int i = 0; i < kErrorScales; ++i) {
         error.count[i] = of_all_rows(error.count[i]);

@@ -1,7 +1,7 @@
 // Internal to src/core/joint: what the fits by name and the automatic one have in common.
 #pragma once
 
-#include "core/joint/evidence.h"
+#include "core/joint/sample_reuse.h"
 #include "core/joint/fit.h"
 
 #include <cstddef>

@@ -20,7 +20,7 @@
 #pragma once
 
 #include "core/integrate/integrate.h"
-#include "core/integrate/word_answer.h"
+#include "core/answer/word_evidence.h"
 #include "core/density/joint_format.h"
 
 #include <span>

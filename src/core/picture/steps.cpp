@@ -72,7 +72,8 @@ void count_steps(const DensityView& density, std::span<const double> edges,
                  const IntervalOptions& options, const StepValues& out) {
   for (std::size_t i = 0; i < out.value.size(); ++i) {
     const bool last = i + 1 == out.value.size();
-    put(count_interval(density, between(edges[i], edges[i + 1], last), options), 1, i, out);
+    put(interval_of(Wanted::count, density, between(edges[i], edges[i + 1], last), options), 1, i,
+        out);
   }
 }
 
@@ -91,7 +92,8 @@ void cumulative_steps(const DensityView& density, std::span<const double> edges,
                       const IntervalOptions& options, const StepValues& out) {
   const double rows = density.header().rows;
   for (std::size_t i = 0; i < out.value.size(); ++i) {
-    Interval below = count_interval(density, up_to(edges[i + 1], true), of_share(options));
+    Interval below =
+        interval_of(Wanted::count, density, up_to(edges[i + 1], true), of_share(options));
     below.upper = std::max(std::min(below.upper, rows), below.estimate);
     put(below, 100 / rows, i, out);
   }

@@ -1,7 +1,7 @@
 // What a picture of a density shows: which part of its axis, and the heights there.
 #pragma once
 
-#include "core/integrate/interval.h"
+#include "core/answer/column_evidence.h"
 
 #include <span>
 

@@ -44,7 +44,7 @@ kde::Interval mean_at_word(const Call& call, int on, Oid type, Datum value,
   const kde::BoxSide side = {call.density.place[on], {}, &asked.set};
   const int measure = call.density.place[q.measure];
   const kde::JointMoments m = kde::joint_moments(density, {&side, 1}, measure);
-  return kde::joint_mean_interval(density, {&side, 1}, m, options);
+  return kde::interval_of(kde::Wanted::mean, density, {&side, 1}, m, options);
 }
 
 }  // namespace

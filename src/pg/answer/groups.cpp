@@ -78,7 +78,7 @@ Answers answers_of(const Call& call, const kde::GroupView& group, const kde::Ran
   const Question& q = call.question;
   Answers out = {{interval_of(Aggregate::count, q, density, range, options), kNone, kNone}, false};
   // By its rows, whether they have a value of the measure or not.
-  out.empty = is_empty(kde::count_interval(density.view(), range[0], options));
+  out.empty = is_empty(kde::interval_of(kde::Wanted::count, density.view(), range[0], options));
   // Of what is not finite there is no interval.
   if (out.empty || has_special_values(moments_of(q, density, range))) return out;
   // Of dates there is a mean, and no sum.

@@ -37,82 +37,12 @@ void check_measure(const Question& q) {
                     errhint("Pass measure => 'column', one of the density's or another.")));
 }
 
-kde::Interval scaled(kde::Interval interval, double by) {
-  for (double* x : {&interval.estimate, &interval.lower, &interval.upper}) *x *= by;
-  return interval;
-}
-
-kde::Interval rooted(kde::Interval interval) {
-  for (double* x : {&interval.estimate, &interval.lower, &interval.upper})
-    *x = std::sqrt(std::max(*x, 0.0));
-  return interval;
-}
-
-kde::Interval one_column_interval(Aggregate aggregate, const kde::DensityView& density,
-                                  const kde::Range& range, const kde::IntervalOptions& options) {
-  switch (aggregate) {
-    case Aggregate::count:
-      return kde::count_interval(density, range, options);
-    case Aggregate::sum:
-      return kde::sum_interval(density, range, options);
-    case Aggregate::avg:
-      return kde::mean_interval(density, range, options);
-    default:
-      return kde::variance_interval(density, range, options);
-  }
-}
-
 kde::MeasureView measure_of(const Question& q, const AnsweringDensity& density) {
   return kde::MeasureView(density.one_column, density.measured(q));
 }
 
-kde::Interval measured_interval(Aggregate aggregate, const kde::DensityView& density,
-                                const kde::MeasureView& measure, const kde::Range& range,
-                                const kde::IntervalOptions& options) {
-  switch (aggregate) {
-    case Aggregate::count:
-      return kde::measure_count_interval(density, measure, range, options);
-    case Aggregate::sum:
-      return kde::measure_sum_interval(density, measure, range, options);
-    case Aggregate::avg:
-      return kde::measure_mean_interval(density, measure, range, options);
-    default:
-      return kde::measure_variance_interval(density, measure, range, options);
-  }
-}
-
-kde::Interval words_interval(Aggregate aggregate, const Question& q,
-                             const AnsweringDensity& density, const kde::IntervalOptions& options) {
-  const kde::DensityView view = density.view();
-  const kde::WordsView words(density.one_column);
-  const kde::WordSet& set = *density.words;
-  if (density.measured(q) < 0) return kde::words_count_interval(view, words, set, options);
-  const kde::MeasureView measure = measure_of(q, density);
-  switch (aggregate) {
-    case Aggregate::count:
-      return kde::words_measure_count_interval(view, words, measure, set, options);
-    case Aggregate::sum:
-      return kde::words_measure_sum_interval(view, words, measure, set, options);
-    case Aggregate::avg:
-      return kde::words_measure_mean_interval(view, words, measure, set, options);
-    default:
-      return kde::words_measure_variance_interval(view, words, measure, set, options);
-  }
-}
-
-kde::Interval joint_interval(Aggregate aggregate, const kde::JointView& density, const Box& box,
-                             const kde::IntervalOptions& options) {
-  const kde::JointMoments m = kde::joint_moments(density, box.all(), box.measure);
-  switch (aggregate) {
-    case Aggregate::count:
-      return kde::joint_count_interval(density, box.all(), m, options);
-    case Aggregate::sum:
-      return kde::joint_sum_interval(density, box.all(), m, options);
-    case Aggregate::avg:
-      return kde::joint_mean_interval(density, box.all(), m, options);
-    default:
-      return kde::joint_variance_interval(density, box.all(), m, options);
-  }
+kde::JointMoments moments_in(const AnsweringDensity& density, const Box& box, int measure) {
+  return kde::joint_moments(kde::JointView(density.joint), box.all(), measure);
 }
 
 }  // namespace
@@ -132,7 +62,7 @@ double count_of(const Question& q, const AnsweringDensity& density, const kde::R
   }
   if (density.joint == nullptr) return density.scale * kde::count(density.view(), ranges[0]);
   const Box box = box_of(q, density, ranges);
-  return kde::joint_moments(kde::JointView(density.joint), box.all(), -1).count;
+  return moments_in(density, box, -1).count;
 }
 
 kde::RangeMoments moments_of(const Question& q, const AnsweringDensity& density,
@@ -149,8 +79,7 @@ kde::RangeMoments moments_of(const Question& q, const AnsweringDensity& density,
   }
   if (density.joint == nullptr) return kde::moments(density.view(), ranges[0]);
   const Box box = box_of(q, density, ranges);
-  const kde::JointMoments m =
-      kde::joint_moments(kde::JointView(density.joint), box.all(), box.measure);
+  const kde::JointMoments m = moments_in(density, box, box.measure);
   kde::RangeMoments out;
   out.count = m.count;
   out.mean = m.mean;
@@ -162,47 +91,37 @@ kde::RangeMoments moments_of(const Question& q, const AnsweringDensity& density,
   return out;
 }
 
-kde::ChangedRows changes_of(const Question& q, const AnsweringDensity& density,
-                            const kde::Range* ranges, const kde::IntervalOptions& options) {
-  const kde::IntervalOptions given = with_value_bounds(q, q.measure, options);
-  if (density.words != nullptr) {
-    if (density.measured(q) < 0) return kde::words_changed_rows(*density.words, given);
-    return kde::words_measure_changed_rows(density.view(), measure_of(q, density), *density.words,
-                                           given);
+kde::Evidence evidence_of(kde::Wanted wanted, const Question& q, const AnsweringDensity& density,
+                          const kde::Range* ranges, const kde::IntervalOptions& given) {
+  const bool counts = wanted == kde::Wanted::count;
+  if (!counts) check_measure(q);
+  const kde::IntervalOptions options = counts ? given : with_value_bounds(q, q.measure, given);
+  if (density.joint != nullptr) {
+    const Box box = box_of(q, density, ranges);
+    return kde::evidence_of(wanted, kde::JointView(density.joint), box.all(),
+                            moments_in(density, box, box.measure), options);
   }
-  if (density.measured(q) >= 0)
-    return kde::measure_changed_rows(density.view(), measure_of(q, density), ranges[0], given);
-  if (density.joint == nullptr) return kde::changed_rows(*density.one_column, ranges[0], given);
-  const Box box = box_of(q, density, ranges);
-  return kde::joint_changed_rows(kde::JointView(density.joint), box.all(), box.measure, given);
+  const kde::DensityView view = density.view();
+  const bool measured = density.measured(q) >= 0;
+  if (density.words != nullptr) {
+    const kde::WordsView words(density.one_column);
+    if (!measured) return kde::evidence_of(wanted, view, words, *density.words, options);
+    return kde::evidence_of(wanted, view, words, measure_of(q, density), *density.words, options);
+  }
+  if (!measured) return kde::evidence_of(wanted, view, ranges[0], options);
+  return kde::evidence_of(wanted, view, measure_of(q, density), ranges[0], options);
+}
+
+kde::Interval interval_of(Aggregate aggregate, const kde::Evidence& evidence) {
+  kde::Interval out = kde::interval_of(wanted_by(aggregate), evidence);
+  if (aggregate == Aggregate::stddev)
+    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x = std::sqrt(std::max(*x, 0.0));
+  return out;
 }
 
 kde::Interval interval_of(Aggregate aggregate, const Question& q, const AnsweringDensity& density,
-                          const kde::Range* ranges, const kde::IntervalOptions& given) {
-  if (aggregate != Aggregate::count) check_measure(q);
-  const kde::IntervalOptions options =
-      aggregate == Aggregate::count ? given : with_value_bounds(q, q.measure, given);
-  const kde::Interval interval =
-      density.words != nullptr ? words_interval(aggregate, q, density, options)
-      : density.measured(q) >= 0
-          ? measured_interval(aggregate, density.view(), measure_of(q, density), ranges[0], options)
-      : density.joint == nullptr
-          ? one_column_interval(aggregate, density.view(), ranges[0], options)
-          : joint_interval(aggregate, kde::JointView(density.joint), box_of(q, density, ranges),
-                           options);
-  if (aggregate != Aggregate::variance && aggregate != Aggregate::stddev) return interval;
-  const double rows = moments_of(q, density, ranges).finite;
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const double changed = options.changed_rows;
-  // One row has none.
-  if (!(rows > 1) && !(changed > 0)) return {kNone, kNone, kNone};
-  kde::Interval sample = scaled(interval, rows > 1 ? rows / (rows - 1) : kNone);
-  if (changed > 0) {
-    const auto factor = [](double n) { return n > 2 ? n / (n - 1) : 2; };
-    sample.lower = rows > 1 ? interval.lower * factor(rows + changed) : 0;
-    sample.upper = interval.upper * factor(rows - changed);
-  }
-  return aggregate == Aggregate::stddev ? rooted(sample) : sample;
+                          const kde::Range* ranges, const kde::IntervalOptions& options) {
+  return interval_of(aggregate, evidence_of(wanted_by(aggregate), q, density, ranges, options));
 }
 
 }  // namespace kde_pg

@@ -79,9 +79,10 @@ class Top {
     return cstring_to_text_with_len(word.data(), static_cast<int>(word.size()));
   }
   kde::Interval interval(int i, const kde::IntervalOptions& options) const {
-    if (words_ == nullptr) return kde::count_interval(density_, at(values_[i].x), options);
+    if (words_ == nullptr)
+      return kde::interval_of(kde::Wanted::count, density_, at(values_[i].x), options);
     const auto rank = static_cast<uint32>(values_[i].x);
-    return kde::words_count_interval(density_, *words_, {{&rank, 1}, 0}, options);
+    return kde::interval_of(kde::Wanted::count, density_, *words_, {{&rank, 1}, 0}, options);
   }
 
  private:

@@ -539,12 +539,13 @@ kde::ValueBounds kept_bounds(Oid relation, AttrNumber attnum, kde::ValueType typ
 
 kde::IntervalOptions with_value_bounds(const Question& q, int column,
                                        kde::IntervalOptions options) {
-  if (!(options.changed_rows > 0) || column < 0) return options;
+  if (column < 0) return options;
   const kde::ValueType type = q.type[column];
   const AttrNumber attnum = q.asked.column[column].attnum;
-  const kde::ValueBounds bounds = q.is_value() || attnum <= 0
-                                      ? bounds_of_type(type)
-                                      : kept_bounds(q.asked.relation, attnum, type);
+  // As of the fit there may have been no such constraint.
+  const bool by_type = !(options.changed_rows > 0) || q.is_value() || attnum <= 0;
+  const kde::ValueBounds bounds =
+      by_type ? bounds_of_type(type) : kept_bounds(q.asked.relation, attnum, type);
   options.least_value = bounds.low;
   options.greatest_value = bounds.high;
   return options;

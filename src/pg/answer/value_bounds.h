@@ -3,7 +3,7 @@
 // validated, its own or those of its type's domains: comparisons with constants, BETWEEN and IN of
 // it alone, ANDed. Of a table with descendants, all of theirs.
 //
-// Rows that changed since a fit are bounded by nothing else (core/integrate/changed_rows.h). A
+// Rows that changed since a fit are bounded by nothing else (core/answer/changed_rows.h). A
 // column that is NULL is not added up. NaN and the infinities, where the type has them, lie beyond
 // every bound: only constraints keep them out. An upper bound keeps out NaN, which sorts above all;
 // numeric(p, s) bounds nothing without one.
@@ -18,7 +18,8 @@
 
 namespace kde_pg {
 
-// The options with bounds for the question's column, where rows changed; of column -1 as they are.
+// The options with bounds for the question's column, by its type alone where no row changed; of
+// column -1 as they are.
 // A snapshot must be active. Kept in the backend until the catalog changes.
 kde::IntervalOptions with_value_bounds(const Question& question, int column,
                                        kde::IntervalOptions options);

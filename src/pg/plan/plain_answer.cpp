@@ -370,18 +370,16 @@ class Answering {
     return q;
   }
 
-  kde::Interval interval(Aggregate aggregate, const Question& q,
-                         const AnsweringDensity& density) const {
-    kde::IntervalOptions as_fitted = options_;
-    as_fitted.changed_rows = 0;
-    return interval_of(aggregate, q, density, range_, as_fitted);
+  // As of the fit: what changed since comes to all that is added up.
+  static kde::Interval as_fitted(Aggregate aggregate, kde::Evidence evidence) {
+    evidence.changed = {};
+    return interval_of(aggregate, evidence);
   }
 
   // What rows changed may do to an answer about the rows in range_.
-  kde::ChangedRows changes(const PlainAggregate& a, const Question& q,
-                           const AnsweringDensity& density) const {
+  kde::ChangedRows changes(const PlainAggregate& a, const kde::Evidence& evidence) const {
     if (!(options_.changed_rows > 0)) return {};
-    kde::ChangedRows out = changes_of(q, density, range_, options_);
+    kde::ChangedRows out = evidence.changed;
     if (may_be_new_)
       out.take_in(changes_by_new(a, listed_ || plan_.by_bucket ? range_[0] : before_passages_));
     return out;
@@ -451,17 +449,17 @@ class Answering {
     return out;
   }
 
-  // Of a column or measure; -1: the rows. sum: of it, else how many.
-  const kde::Interval& known(bool sum, const PlainAggregate& a, const AnsweringDensity& density,
-                             const Question& q) {
+  // Of a column or measure; -1: the rows.
+  const kde::Evidence& known(kde::Wanted wanted, const PlainAggregate& a,
+                             const AnsweringDensity& density, const Question& q) {
     const Asked now = asked_of(density);
     if (!(now == last_)) {
       last_ = now;
-      std::fill_n(is_known_, 2 * (kde::kMaxColumns + 1), false);
+      std::fill_n(is_known_, std::size(is_known_), false);
     }
-    const int at = 2 * (a.column + 1) + (sum ? 1 : 0);
+    const int at = 2 * (a.column + 1) + (wanted == kde::Wanted::count ? 0 : 1);
     if (!is_known_[at]) {
-      known_[at] = interval(sum ? Aggregate::sum : Aggregate::count, q, density);
+      known_[at] = evidence_of(wanted, q, density, range_, options_);
       is_known_[at] = true;
     }
     return known_[at];
@@ -474,12 +472,13 @@ class Answering {
     if (plan_.null_of >= 0 && plan_.is_null && a.column >= 0) return true;  // of NULLs alone
     const AnsweringDensity whole = density;
     const Question q = question_of(a, &density);
-    out->changed = changes(a, q, density);
+    const kde::Evidence& counted = known(kde::Wanted::count, a, density, q);
+    out->changed = changes(a, counted);
     if (plan_.null_of >= 0 && a.column < 0) {
       out->count = rows(whole);
       return true;
     }
-    out->count = known(false, a, density, q);
+    out->count = counted.count;
     if (counts(a)) return true;
     // Measures have none.
     if (a.column < plan_.key.columns && has_special_values(moments_of(q, density, range_)))
@@ -493,11 +492,13 @@ class Answering {
         out->extreme = extreme_of(a.answer == PlainAnswer::max, q, density);
       return true;
     }
+    const kde::Evidence& added = known(kde::Wanted::sum, a, density, q);
+    out->changed = changes(a, added);
     // Where no row was met there may be some.
     if (!(out->count.upper > 0)) return true;
-    out->interval = known(true, a, density, q);
+    out->interval = as_fitted(Aggregate::sum, added);
     if (!(out->count.estimate > 0)) out->interval.estimate = 0;
-    if (a.answer == PlainAnswer::avg) out->mean = interval(Aggregate::avg, q, density);
+    if (a.answer == PlainAnswer::avg) out->mean = as_fitted(Aggregate::avg, added);
     return true;
   }
 
@@ -570,7 +571,7 @@ class Answering {
     const PlainAggregate counted = {nullptr, 0,      PlainAnswer::rows,      PlainEnd::none,
                                     false,   column, kde::ValueType::float8, -1};
     const Question q = question_of(counted, &density);
-    return known(false, counted, density, q);
+    return known(kde::Wanted::count, counted, density, q).count;
   }
 
   // Rows of the range that the query is of, as of the fit.
@@ -1417,7 +1418,7 @@ class Answering {
   bool may_be_new_ = false;     // rows changed may be of groups or values not met
   Asked last_;
   bool is_known_[2 * (kde::kMaxColumns + 1)] = {};
-  kde::Interval known_[2 * (kde::kMaxColumns + 1)];
+  kde::Evidence known_[2 * (kde::kMaxColumns + 1)];
   Part* part_ = nullptr;
   int parts_ = 0;
   // IN: points of the range column, each a part of the one row; or words.

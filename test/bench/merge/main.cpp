@@ -221,16 +221,16 @@ Interval ask(const DensityBytes& density, const Question& q) {
     case kQuantile:
       return quantile_interval(view, q.q, options);
     case kMean:
-      return mean_interval(view, q.range, options);
+      return interval_of(Wanted::mean, view, q.range, options);
     case kSum:
-      return sum_interval(view, q.range, options);
+      return interval_of(Wanted::sum, view, q.range, options);
     case kOfMeasure: {
       const MeasureView measure(&view.header(), 0);
-      return q.quantity == 0 ? measure_mean_interval(view, measure, q.range, options)
-                             : measure_sum_interval(view, measure, q.range, options);
+      return q.quantity == 0 ? interval_of(Wanted::mean, view, measure, q.range, options)
+                             : interval_of(Wanted::sum, view, measure, q.range, options);
     }
     default:
-      return count_interval(view, q.range, options);
+      return interval_of(Wanted::count, view, q.range, options);
   }
 }
 

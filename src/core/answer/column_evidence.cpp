@@ -1,8 +1,8 @@
-// The intervals of interval.h.
-#include "core/integrate/interval.h"
+// See column_evidence.h.
+#include "core/answer/column_evidence.h"
 
 #include "core/integrate/histogram_kernel.h"
-#include "core/integrate/interval_parts.h"
+#include "core/answer/interval_parts.h"
 #include "core/kernel/normal.h"
 
 #include <algorithm>
@@ -231,14 +231,6 @@ struct Hull {
   double magnitude() const { return std::max(std::fabs(low), std::fabs(high)); }
 };
 
-// estimate -+ half, where infinities may meet.
-void widen(double half_low, double half_high, Interval* out) {
-  out->lower -= half_low;
-  out->upper += half_high;
-  if (std::isnan(out->lower)) out->lower = -kInfinity;
-  if (std::isnan(out->upper)) out->upper = kInfinity;
-}
-
 // What the error of the mass beyond each end does to a sum of |x - about|, in rows times x. With E
 // the error of the rows below x, int (x - about) dF is off by [(x - about) E] - int E dx.
 double stored_error(const DensityView& d, const Range& r, const Hull& hull, double about) {
@@ -384,15 +376,6 @@ bool is_total(const Header& h, const Range& r) {
   return (h.flags & kEveryRowRead) != 0 && has_every_finite_value(h, r);
 }
 
-// Of a range in which no finite row was seen, but may be.
-bool may_hold_rows(const DensityView& d, const Range& range, const IntervalOptions& options,
-                   double* most) {
-  if (!range.lower_unbounded && (std::isnan(range.lower) || range.lower == kInfinity)) return false;
-  if (!range.upper_unbounded && range.upper == -kInfinity) return false;
-  *most = count_interval(d, range, unchanged(options)).upper;
-  return *most > 0 && d.header().finite_rows() > 0;
-}
-
 // Between which those rows lie that were not drawn.
 double least_unseen(const Header& h) {
   if (std::isfinite(h.known_below)) return h.known_below;
@@ -402,20 +385,6 @@ double least_unseen(const Header& h) {
 double greatest_unseen(const Header& h) {
   if (std::isfinite(h.known_above)) return h.known_above;
   return (h.flags & kEveryRowRead) != 0 ? h.max : kInfinity;
-}
-
-Interval mean_of_unseen(const DensityView& d, const Range& range, const IntervalOptions& options) {
-  double most;
-  if (!may_hold_rows(d, range, options, &most)) return {kNan, kNan, kNan};
-  return {kNan, range.lower_unbounded ? -kInfinity : range.lower,
-          range.upper_unbounded || std::isnan(range.upper) ? kInfinity : range.upper};
-}
-
-Interval sum_of_unseen(const DensityView& d, const Range& range, const IntervalOptions& options) {
-  double most;
-  if (!may_hold_rows(d, range, options, &most)) return {kNan, kNan, kNan};
-  const Interval mean = mean_of_unseen(d, range, options);
-  return {kNan, std::min(0.0, mean.lower * most), std::max(0.0, mean.upper * most)};
 }
 
 }  // namespace
@@ -457,19 +426,9 @@ IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
   return out;
 }
 
-Interval count_interval(const DensityView& density, const Range& range,
-                        const IntervalOptions& options) {
-  if (is_empty(range)) return {};
-  return interval_of_count(density, range, count(density, range),
-                           with_unsure_ends(density, range, options));
-}
-
-Interval interval_of_count(const DensityView& density, const Range& range, double rows,
-                           const IntervalOptions& options) {
-  if (is_empty(range)) return {};
-  Interval out = Sampling(density, options).count(range, rows);
-  changed_rows(density.header(), range, options).count(&out);
-  return out;
+Interval count_as_fitted(const DensityView& density, const Range& range, double rows,
+                         const IntervalOptions& options) {
+  return is_empty(range) ? Interval() : Sampling(density, options).count(range, rows);
 }
 
 namespace {
@@ -494,128 +453,86 @@ double rounding_of_sum(const Header& h, const Range& range, const Hull& hull,
   return sum_rounding(m.finite, largest, unit);
 }
 
-// Before changed rows, as the next ones.
-Interval sum_as_fitted(const DensityView& density, const Range& range,
-                       const IntervalOptions& options) {
-  const RangeMoments m = moments(density, range);
-  if (!(m.finite > 0)) return sum_of_unseen(density, range, options);
-  const Header& h = density.header();
-  const Hull hull(density, range);
-  Interval out;
-  out.estimate = out.lower = out.upper = m.mean * m.finite;
-  const double rounding = rounding_of_sum(h, range, hull, m);
-  widen(rounding, rounding, &out);
-  if (!is_total(h, range)) {
-    const MeanParts parts = mean_parts(density, Sampling(density, options), range, m);
-    const Interval& count = parts.count;
-    const double mean_half = product(parts.within, m.finite);
-    const double fewer = count.estimate - count.lower;
-    const double more = count.upper - count.estimate;
-    // Fewer rows make a sum of negative numbers larger.
-    const double down = std::max(product(-parts.least, more), product(parts.mean, fewer));
-    const double up = std::max(product(parts.greatest, more), product(-parts.mean, fewer));
-    const double stored = stored_error(density, range, hull, m.mean);
-    widen(std::hypot(down, mean_half) + stored, std::hypot(up, mean_half) + stored, &out);
-    // The rows of a range on one side of 0 have a sum on that side.
-    if (hull.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
-    if (hull.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
+ValueBounds values_in(const DensityView& d, const Range& range, const IntervalOptions& options) {
+  ValueBounds out = {options.least_value, options.greatest_value};
+  if ((d.header().flags & kEveryRowRead) != 0) {
+    const Hull hull(d, Range());
+    out = {hull.low, hull.high};
   }
+  out.narrow(range);
   return out;
 }
 
-Interval mean_as_fitted(const DensityView& density, const Range& range,
-                        const IntervalOptions& options, double* fewest) {
-  *fewest = 0;
-  const RangeMoments m = moments(density, range);
-  if (!(m.finite > 0)) return mean_of_unseen(density, range, options);
-  const Header& h = density.header();
-  const Hull hull(density, range);
-  Interval out;
-  out.estimate = out.lower = out.upper = m.mean;
-  const double rounding = rounding_of_sum(h, range, hull, m) / m.finite;
-  widen(rounding, rounding, &out);
-  double rows = m.finite;
-  if (!is_total(h, range)) {
-    const MeanParts parts = mean_parts(density, Sampling(density, options), range, m);
-    rows -= m.count - parts.count.lower;
-    // Of a bound, that for the fewest rows there may be.
-    const double error = stored_error(density, range, hull, m.mean);
-    const double stored = error > 0 ? error / std::max(rows, 0.0) : 0;
-    widen(parts.half() + stored, parts.half() + stored, &out);
-  }
-  *fewest = std::max(rows, 0.0);
-  double low = std::max(hull.low, hull.column_low);
-  double high = std::min(hull.high, hull.column_high);
-  // Rows that were not read may lie beyond those that were.
-  if ((h.flags & kEveryRowRead) == 0) {
-    low = has_lower(range) ? range.lower : -kInfinity;
-    high = has_upper(range) ? range.upper : kInfinity;
-  }
-  out.lower = std::min(std::max(out.lower, low), out.estimate);
-  out.upper = std::max(std::min(out.upper, high), out.estimate);
-  return out;
+// Of a range in which no finite row was seen, but may be.
+void add_unseen(const DensityView& d, Evidence* e) {
+  const bool any_finite = e->values.low < kInfinity && e->values.high > -kInfinity;
+  if (!any_finite || !(d.header().finite_rows() > 0)) return;
+  e->unseen = e->count.upper;
+  e->unseen_values = e->values;
 }
 
-Interval variance_as_fitted(const DensityView& density, const Range& range,
-                            const IntervalOptions& options) {
-  const RangeMoments m = moments(density, range);
-  const Hull hull(density, range);
-  const double farthest = std::max(hull.high - m.mean, m.mean - hull.low);
-  if (!(m.finite > 0)) {
-    double most;
-    if (!may_hold_rows(density, range, options, &most)) return {kNan, kNan, kNan};
-    const Interval mean = mean_of_unseen(density, range, options);
-    const double width = mean.upper - mean.lower;
-    return {kNan, 0, width * width / 4};
-  }
-  Interval out;
-  out.estimate = out.lower = out.upper = m.variance;
+double variance_half(const DensityView& d, const Range& range, const Hull& hull,
+                     const RangeMoments& m, const IntervalOptions& options) {
+  const Header& h = d.header();
+  const bool total = is_total(h, range);
   double half = 0;
-  if (!is_total(density.header(), range)) {
-    half = variance_half(density, Sampling(density, options), range, m);
+  if (!total) {
+    half = variance_half(d, Sampling(d, options), range, m);
     // (x - mean)^2 falls and rises by its greatest value on either side of the mean.
-    const Header& h = density.header();
+    const double farthest = std::max(hull.high - m.mean, m.mean - hull.low);
     bool cuts = false;
     for (const End& end : {lower_end(range), upper_end(range)}) cuts |= end.cuts(h);
     if (h.error > 0)
       half += product(h.error * h.rows / m.finite, (cuts ? 4 : 2) * farthest * farthest);
   }
   // A fit has the totals of the values themselves, where these are doubles.
-  const Header& all = density.header();
-  const bool exact = has_whole_numbers(all) || are_doubles(all.value_type);
-  if ((all.flags & kFitted) == 0 || !is_total(all, range) || !exact)
-    half += variance_rounding(all.value_type, all.min, all.max, all.variance, m.variance);
-  out.lower = std::max(out.estimate - half, 0.0);
-  out.upper = out.estimate + half;
-  return out;
+  const bool exact = has_whole_numbers(h) || are_doubles(h.value_type);
+  if ((h.flags & kFitted) == 0 || !total || !exact)
+    half += variance_rounding(h.value_type, h.min, h.max, h.variance, m.variance);
+  return half;
 }
 
 }  // namespace
 
-Interval sum_interval(const DensityView& density, const Range& range,
-                      const IntervalOptions& options) {
-  Interval out = sum_as_fitted(density, range, unchanged(options));
-  changed_rows(density.header(), range, with_unsure_ends(density, range, options)).sum(&out);
-  return out;
-}
-
-Interval mean_interval(const DensityView& density, const Range& range,
-                       const IntervalOptions& options) {
-  double fewest;
-  Interval out = mean_as_fitted(density, range, unchanged(options), &fewest);
-  changed_rows(density.header(), range, with_unsure_ends(density, range, options))
-      .mean(fewest, &out);
-  return out;
-}
-
-Interval variance_interval(const DensityView& density, const Range& range,
-                           const IntervalOptions& options) {
-  const IntervalOptions given = unchanged(options);
-  Interval out = variance_as_fitted(density, range, given);
-  const ChangedRows changed =
-      changed_rows(density.header(), range, with_unsure_ends(density, range, options));
-  if (changed.rows > 0) changed.variance(count_interval(density, range, given).lower, &out);
-  return out;
+Evidence evidence_of(Wanted wanted, const DensityView& density, const Range& range,
+                     const IntervalOptions& options) {
+  Evidence e;
+  if (is_empty(range)) return e;
+  e.changed = changed_rows(density.header(), range, with_unsure_ends(density, range, options));
+  if (wanted == Wanted::count) {
+    e.count = count_as_fitted(density, range, count(density, range), options);
+    return e;
+  }
+  const RangeMoments m = moments(density, range);
+  e.values = values_in(density, range, options);
+  if (!(m.finite > 0)) {
+    e.count = count_as_fitted(density, range, m.count, options);
+    add_unseen(density, &e);
+    return e;
+  }
+  e.rows = m.finite;
+  e.mean = m.mean;
+  e.variance = m.variance;
+  const Hull hull(density, range);
+  const double rounding = rounding_of_sum(density.header(), range, hull, m);
+  double stored = 0;
+  if (is_total(density.header(), range)) {
+    e.count = {m.count, m.count, m.count};
+  } else {
+    const MeanParts parts = mean_parts(density, Sampling(density, options), range, m);
+    e.count = parts.count;
+    e.sampled = {parts.within, parts.within};
+    e.moved = parts.between;
+    e.varying = parts.mean;
+    e.more = {parts.least, parts.greatest};
+    stored = stored_error(density, range, hull, m.mean);
+  }
+  // Of a bound, that for the fewest rows there may be.
+  const double of_mean = (stored > 0 ? stored / e.fewest() : 0) + rounding / m.finite;
+  e.stored_sum = {stored + rounding, stored + rounding};
+  e.stored_mean = {of_mean, of_mean};
+  if (wanted >= Wanted::variance) e.variance_half = variance_half(density, range, hull, m, options);
+  return e;
 }
 
 Interval quantile_interval(const DensityView& density, double q, const IntervalOptions& options) {
@@ -680,8 +597,8 @@ ExpectedErrors expected_errors(const DensityView& density, double share) {
     r.lower_unbounded = r.upper_unbounded = false;
     r.lower = place(q);
     r.upper = place(q + share);
-    const Interval c = count_interval(density, r, {});
-    const Interval m = mean_interval(density, r, {});
+    const Interval c = interval_of(Wanted::count, density, r, IntervalOptions());
+    const Interval m = interval_of(Wanted::mean, density, r, IntervalOptions());
     // A range of repeated values may hold more than the share.
     if (c.estimate > 0) count += half(c) / c.estimate / kPlaces;
     if (deviation > 0 && std::isfinite(deviation)) mean += half(m) / deviation / kPlaces;
@@ -690,7 +607,7 @@ ExpectedErrors expected_errors(const DensityView& density, double share) {
     Range r;
     (above ? r.lower_unbounded : r.upper_unbounded) = false;
     (above ? r.lower : r.upper) = place(above ? 1 - share : share);
-    const Interval c = count_interval(density, r, {});
+    const Interval c = interval_of(Wanted::count, density, r, IntervalOptions());
     if (c.estimate > 0) one_sided += half(c) / c.estimate / 2;
   }
   return {count, one_sided, mean};

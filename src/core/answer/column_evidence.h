@@ -1,4 +1,4 @@
-// Confidence intervals for the answers of integrate.h.
+// Evidence of a column's own distribution: the answers of integrate.h, and how far off they may be.
 //
 // The error model is that of counting the sample's rows: what the estimate gains on them
 // (estimate/adaptive.h) is left out, so the intervals are the textbook's around it. Given the
@@ -31,50 +31,26 @@
 // [min, max] (or none of it) by a bounded density.
 #pragma once
 
+#include "core/answer/interval.h"
 #include "core/density/group_format.h"
-#include "core/integrate/changed_rows.h"
-#include "core/integrate/integrate.h"
 
 namespace kde {
 
-struct Interval {
-  double estimate = 0;          // that of integrate.h
-  double lower = 0, upper = 0;  // lower <= estimate <= upper
-};
+Evidence evidence_of(Wanted wanted, const DensityView& density, const Range& range,
+                     const IntervalOptions& options);
+inline Interval interval_of(Wanted wanted, const DensityView& density, const Range& range,
+                            const IntervalOptions& options) {
+  return interval_of(wanted, evidence_of(wanted, density, range, options));
+}
 
-struct IntervalOptions {
-  double confidence = 0.95;  // in (0, 1)
-  // Rows inserted, deleted or updated since the fit (an update counts once), finite, >= 0: each may
-  // have moved into, out of or within the range, so every interval takes in the worst of it
-  // (changed_rows.h).
-  double changed_rows = 0;
-  // Between which the values of rows that came lie, whatever they are: those of the column or
-  // measure that is added up.
-  double least_value = -std::numeric_limits<double>::infinity();
-  double greatest_value = std::numeric_limits<double>::infinity();
-  // Of a count: of the share that it is of all rows, whose number is taken as it is.
-  bool of_share = false;
-};
+// Of a count alone, where `rows` are the density's count of the range.
+Interval count_as_fitted(const DensityView& density, const Range& range, double rows,
+                         const IntervalOptions& options);
 
-// Within [0, rows + changed_rows]. An empty range: 0, 0, 0.
-Interval count_interval(const DensityView& density, const Range& range,
-                        const IntervalOptions& options);
-
-// Of the finite rows; all three NaN where there are none. Where none was seen but there may be some
-// the estimate alone is NaN, and the ends are what the range allows: infinite where it has no end.
-// The mean's ends are within the range and, where every row was read and none changed, within
-// [min, max] (of a density that is not bounded, as far as its kernel reaches). Ends that overflow
-// are infinite, and so are those that nothing bounds once rows changed.
-Interval sum_interval(const DensityView& density, const Range& range,
-                      const IntervalOptions& options);
-Interval mean_interval(const DensityView& density, const Range& range,
-                       const IntervalOptions& options);
-
-// Of the finite rows about their mean, divisor their number, as RangeMoments::variance; NaN as
-// above. The variance's own is that of a mean of (x - mean)^2: v (m4 - m2^2)/(n p), m4 being the
-// fourth central moment over the range. The lower end is at least 0.
-Interval variance_interval(const DensityView& density, const Range& range,
-                           const IntervalOptions& options);
+// Values of the column that are not one may be so as doubles, beside an end of the range: on which
+// side of it they are is not known, so the rows there count as changed.
+IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
+                                 const IntervalOptions& options);
 
 // How far answers to come may be off with 95 % confidence, as half their intervals: the mean over
 // ranges at several places of the column.

@@ -1,7 +1,7 @@
-// The answers of measure_answer.h.
-#include "core/integrate/measure_answer.h"
+// See measure_evidence.h.
+#include "core/answer/measure_evidence.h"
 
-#include "core/integrate/interval_parts.h"
+#include "core/answer/interval_parts.h"
 #include "core/kernel/normal.h"
 
 #include <algorithm>
@@ -61,17 +61,15 @@ class Answer {
 
   double rows() const { return everything_ ? m_.rows : counted(); }
 
-  // Of the rows, without changed ones.
-  Interval count(const IntervalOptions& options) const {
-    const IntervalOptions given = unchanged(options);
+  Interval count(const IntervalOptions& given) const {
     if (m_.nulls == 0) {
-      Interval out = interval_of_count(density_, range_, all_rows(), given);
+      Interval out = count_as_fitted(density_, range_, all_rows(), given);
       out.lower = out.estimate - std::hypot(out.estimate - out.lower, unseen_nulls(given));
       out.lower = std::max(out.lower, 0.0);
       return out;
     }
-    Interval out = interval_of_count(measure_.part(MeasurePart::rows), range_,
-                                     part_rows(MeasurePart::rows), given);
+    Interval out = count_as_fitted(measure_.part(MeasurePart::rows), range_,
+                                   part_rows(MeasurePart::rows), given);
     for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= m_.scale;
     return out;
   }
@@ -122,20 +120,14 @@ class Answer {
                       z * ends_error(m));
   }
 
-  MeanErrors mean_errors(const RangeMoments& m, const IntervalOptions& options) const {
-    MeanErrors out;
-    if (is_sampled()) out.sampled = sampled(m, options);
-    if (everything_) {
-      out.below = out.above = rounding(m);
-      return out;
-    }
-    out.rows = count_error();
+  // The same of the mean of the rows read, which is within [min, max] whatever is stored.
+  Reach stored_of_mean(const RangeMoments& m) const {
+    if (everything_) return {rounding(m), rounding(m)};
     // As many rows as were seen for certain; one at least.
     const double one = rows_read() > 0 ? m_.scale * rows_all() / rows_read() : 0;
-    const double error = stored(m, std::max(m.finite - out.rows, std::min(one, m.finite)));
-    out.below = std::min(error, std::max(m.mean - m_.min, 0.0));
-    out.above = std::min(error, std::max(m_.max - m.mean, 0.0));
-    return out;
+    const double error = stored(m, std::max(m.finite - count_error(), std::min(one, m.finite)));
+    return {std::min(error, std::max(m.mean - m_.min, 0.0)),
+            std::min(error, std::max(m_.max - m.mean, 0.0))};
   }
 
   bool everything() const { return everything_; }
@@ -154,7 +146,12 @@ class Answer {
            mean * (2 * std::fabs(m.mean - m_.origin) + mean);
   }
 
-  double width() const { return m_.max - m_.min; }
+  // At both ends.
+  double count_error() const {
+    if (m_.has(MeasurePart::rows)) return m_.scale * part_error(MeasurePart::rows);
+    const Header& h = density_.header();
+    return h.error * h.rows * ends_cut(h);
+  }
 
  private:
   // Rows that lie together are one.
@@ -247,11 +244,6 @@ class Answer {
     const Header& h = measure_.part(p).header();
     return h.error * h.rows * ends_cut(h);
   }
-  double count_error() const {
-    if (m_.has(MeasurePart::rows)) return m_.scale * part_error(MeasurePart::rows);
-    const Header& h = density_.header();
-    return h.error * h.rows * ends_cut(h);
-  }
   int ends_cut(const Header& h) const {
     return int{lower_end(range_).cuts(h)} + int{upper_end(range_).cuts(h)};
   }
@@ -282,33 +274,32 @@ class Answer {
   mutable double part_rows_[kMeasureParts] = {kNan, kNan, kNan, kNan};
 };
 
-void widen(double half, Interval* interval) {
-  interval->lower -= half;
-  interval->upper += half;
+double variance_half(const Answer& answer, const MeasureHeader& h, const Header& all,
+                     const RangeMoments& m, double fewest, double sampled) {
+  double half = 0;
+  if (!answer.everything()) half += answer.stored_variance(m, fewest);
+  if (answer.is_sampled()) {
+    // That of a mean of (y - mean)^2, whose own variance is not known: of the most that values in
+    // [min, max] can have with this mean square, (m4 - m2^2) <= m2 (w^2 - m2), w the farthest.
+    const double farthest = std::max(h.max - m.mean, m.mean - h.min);
+    const double spread = std::max(farthest * farthest - m.variance, 0.0);
+    half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
+  }
+  const bool exact = h.decimals == 0 || are_doubles(h.value_type);
+  if ((all.flags & kFitted) == 0 || !exact)
+    half += variance_rounding(h.value_type, h.min, h.max, h.variance, m.variance);
+  return half;
 }
 
-// Between which y lies where no row was seen and some may be, as of the fit; false: none is there.
-bool may_hold_unseen(const DensityView& density, const MeasureView& measure, const Range& range,
-                     const Interval& count, ValueBounds* y) {
-  if (range.empty || !(count.upper > 0)) return false;
-  const MeasureHeader& m = measure.header();
-  const bool known = (density.header().flags & kEveryRowRead) != 0 && m.rows > 0;
-  *y = known ? ValueBounds{m.min, m.max} : ValueBounds{-kInfinity, kInfinity};
-  return true;
-}
-
-constexpr Interval kNone = {kNan, kNan, kNan};
-
-}  // namespace
-
-ChangedRows measure_changed_rows(const DensityView& density, const MeasureView& measure,
-                                 const Range& range, const IntervalOptions& options) {
-  if (is_empty(range)) return {};
-  const MeasureHeader& m = measure.header();
+// y lies anywhere, wherever x does.
+ChangedRows changed_y(const DensityView& density, const MeasureHeader& m,
+                      const IntervalOptions& options) {
   const bool every = (density.header().flags & kEveryRowRead) != 0;
   return m.rows > 0 || !every ? changed_rows(every, m.min, m.max, options)
                               : changed_rows(true, kInfinity, -kInfinity, options);
 }
+
+}  // namespace
 
 RangeMoments measure_moments(const DensityView& density, const MeasureView& measure,
                              const Range& range) {
@@ -319,114 +310,42 @@ double measure_count(const DensityView& density, const MeasureView& measure, con
   return Answer(density, measure, range).rows();
 }
 
-MeanErrors measure_mean_errors(const DensityView& density, const MeasureView& measure,
-                               const Range& range, const IntervalOptions& options) {
-  const Answer answer(density, measure, range);
-  const RangeMoments m = answer.moments_of_means();
-  return m.finite > 0 ? answer.mean_errors(m, options) : MeanErrors();
+double measure_count_error(const DensityView& density, const MeasureView& measure,
+                           const Range& range) {
+  return Answer(density, measure, range).count_error();
 }
 
-Interval measure_count_interval(const DensityView& density, const MeasureView& measure,
-                                const Range& range, const IntervalOptions& given) {
-  const IntervalOptions options = with_unsure_ends(density, range, given);
-  Interval out = Answer(density, measure, range).count(options);
-  if (range.empty) return {};
-  measure_changed_rows(density, measure, range, options).count(&out);
-  return out;
-}
-
-Interval measure_mean_interval(const DensityView& density, const MeasureView& measure,
-                               const Range& range, const IntervalOptions& given) {
-  const IntervalOptions options = with_unsure_ends(density, range, given);
+Evidence evidence_of(Wanted wanted, const DensityView& density, const MeasureView& measure,
+                     const Range& range, const IntervalOptions& options) {
+  Evidence e;
+  if (is_empty(range)) return e;
   const Answer answer(density, measure, range);
-  const RangeMoments m = answer.moments_of_means();
-  const Interval count = answer.count(options);
-  const ChangedRows changed = measure_changed_rows(density, measure, range, options);
-  if (!(m.finite > 0)) {
-    ValueBounds y;
-    Interval out = kNone;
-    if (may_hold_unseen(density, measure, range, count, &y)) out = {kNan, y.low, y.high};
-    changed.mean(0, &out);
-    return out;
-  }
-  Interval out = {m.mean, m.mean, m.mean};
-  const MeanErrors errors = answer.mean_errors(m, options);
-  out.lower -= errors.below + errors.sampled;
-  out.upper += errors.above + errors.sampled;
   const MeasureHeader& h = measure.header();
-  if (!answer.is_sampled()) {
-    out.lower = std::max(out.lower, h.min);
-    out.upper = std::min(out.upper, h.max);
-  }
-  out.lower = std::min(out.lower, m.mean);
-  out.upper = std::max(out.upper, m.mean);
-  changed.mean(count.lower, &out);
-  return out;
-}
-
-Interval measure_sum_interval(const DensityView& density, const MeasureView& measure,
-                              const Range& range, const IntervalOptions& given) {
-  const IntervalOptions options = with_unsure_ends(density, range, given);
-  const Answer answer(density, measure, range);
-  const RangeMoments m = answer.moments_of_means();
-  const Interval count = answer.count(options);
-  const ChangedRows changed = measure_changed_rows(density, measure, range, options);
+  e.changed = changed_y(density, h, with_unsure_ends(density, range, options));
+  e.count = answer.count(options);
+  if (wanted == Wanted::count) return e;
+  const bool known = (density.header().flags & kEveryRowRead) != 0 && h.rows > 0;
+  e.values =
+      known ? ValueBounds{h.min, h.max} : ValueBounds{options.least_value, options.greatest_value};
+  const RangeMoments m = wanted >= Wanted::variance ? answer.moments() : answer.moments_of_means();
   if (!(m.finite > 0)) {
-    ValueBounds y;
-    Interval out = kNone;
-    if (may_hold_unseen(density, measure, range, count, &y))
-      out = {kNan, count.upper * std::min(y.low, 0.0), count.upper * std::max(y.high, 0.0)};
-    changed.sum(&out);
-    return out;
+    e.unseen = std::max(e.count.upper, 0.0);
+    e.unseen_values = e.values;
+    return e;
   }
-  const double sum = m.mean * m.finite;
-  Interval out = {sum, sum, sum};
-  const double fewer = count.estimate - count.lower;
-  const double more = count.upper - count.estimate;
-  if (answer.everything()) widen(answer.rounding(m) * m.finite, &out);
-  if (!answer.everything() || answer.is_sampled()) {
-    const double sampled = answer.is_sampled() ? answer.sampled(m, options) * m.finite : 0;
-    const double stored = answer.everything() ? 0 : answer.stored(m, m.finite) * m.finite;
-    const double magnitude = std::fabs(m.mean);
-    out.lower -= std::hypot(magnitude * (m.mean > 0 ? fewer : more), sampled) + stored;
-    out.upper += std::hypot(magnitude * (m.mean > 0 ? more : fewer), sampled) + stored;
-  }
-  changed.sum(&out);
-  return out;
-}
-
-Interval measure_variance_interval(const DensityView& density, const MeasureView& measure,
-                                   const Range& range, const IntervalOptions& given) {
-  const IntervalOptions options = with_unsure_ends(density, range, given);
-  const Answer answer(density, measure, range);
-  const RangeMoments m = answer.moments();
-  const Interval count = answer.count(options);
-  const ChangedRows changed = measure_changed_rows(density, measure, range, options);
-  if (!(m.finite > 0)) {
-    ValueBounds y;
-    Interval out = kNone;
-    if (may_hold_unseen(density, measure, range, count, &y))
-      out = {kNan, 0, (y.high - y.low) * (y.high - y.low) / 4};
-    changed.variance(0, &out);
-    return out;
-  }
-  const MeasureHeader& h = measure.header();
-  double half = 0;
-  if (!answer.everything()) half += answer.stored_variance(m, count.lower);
-  if (answer.is_sampled()) {
-    // That of a mean of (y - mean)^2, whose own variance is not known: of the most that values in
-    // [min, max] can have with this mean square, (m4 - m2^2) <= m2 (w^2 - m2), w the farthest.
-    const double farthest = std::max(h.max - m.mean, m.mean - h.min);
-    const double spread = std::max(farthest * farthest - m.variance, 0.0);
-    const double sampled = answer.sampled(m, options);
-    half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
-  }
-  const bool exact = h.decimals == 0 || are_doubles(h.value_type);
-  if ((density.header().flags & kFitted) == 0 || !exact)
-    half += variance_rounding(h.value_type, h.min, h.max, h.variance, m.variance);
-  Interval out = {m.variance, std::max(m.variance - half, 0.0), m.variance + half};
-  changed.variance(count.lower, &out);
-  return out;
+  e.rows = m.finite;
+  e.mean = e.varying = m.mean;
+  e.more = {m.mean, m.mean};
+  e.variance = m.variance;
+  const double stored =
+      m.finite * (answer.everything() ? answer.rounding(m) : answer.stored(m, m.finite));
+  e.stored_sum = {stored, stored};
+  e.stored_mean = answer.stored_of_mean(m);
+  const double sampled = answer.is_sampled() ? answer.sampled(m, options) : 0;
+  e.sampled = {sampled, sampled};
+  if (wanted >= Wanted::variance)
+    e.variance_half = variance_half(answer, h, density.header(), m, e.count.lower, sampled);
+  return e;
 }
 
 }  // namespace kde

@@ -1,8 +1,7 @@
-// Answers about a category: the rows whose value is one of some, and their measures, with
-// intervals.
+// Evidence of a category: the rows whose value is one of some, and their measures.
 //
 // A sample's count of values that have the share p together has the variance N^2 p (1 - p) v / n,
-// as of a range (interval.h), where v is the greatest of that of ranges of ranks, of the values'
+// as of a range (column_evidence.h), where v is the greatest of that of ranges of ranks, of the values'
 // own (word_format.h: spread), weighted by their rows, and of what they may have together: their
 // standard deviations added up, or WordsHeader::most_spread where that is less; so that rows of a
 // value, or of values, that lie together are known as such.
@@ -16,17 +15,15 @@
 //   values not kept    each is estimated by the mean of those that were met, and may have up to the
 //                      rows of the most frequent
 //   values not met     0, and as many rows as a sample may miss of one
-//   rows changed       as of a range
 //
 // Where every row was read and all values are kept the answers are exact. Of measures the means of
 // several values are put together by their counts; their errors of sampling in quadrature, and as
-// much more as their counts vary together, but no more than added up; bounds are added up. Where
-// every row was read a sum of what is never negative is not below 0.
+// much more as their counts vary together, but no more than added up; bounds are added up. Rows of
+// values that are not kept, or were not met, may have any y.
 #pragma once
 
+#include "core/answer/measure_evidence.h"
 #include "core/density/word_format.h"
-#include "core/integrate/interval.h"
-#include "core/integrate/measure_answer.h"
 
 #include <cstdint>
 #include <span>
@@ -39,34 +36,29 @@ struct WordSet {
   double unknown = 0;                    // others
 };
 
-// What rows changed may do to the answers below: of rows, and of a measure.
-ChangedRows words_changed_rows(const WordSet& set, const IntervalOptions& options);
-ChangedRows words_measure_changed_rows(const DensityView& density, const MeasureView& measure,
-                                       const WordSet& set, const IntervalOptions& options);
-
 double words_count(const DensityView& density, const WordsView& words, const WordSet& set);
-Interval words_count_interval(const DensityView& density, const WordsView& words,
-                              const WordSet& set, const IntervalOptions& options);
+Evidence evidence_of(Wanted wanted, const DensityView& density, const WordsView& words,
+                     const WordSet& set, const IntervalOptions& options);
+inline Interval interval_of(Wanted wanted, const DensityView& density, const WordsView& words,
+                            const WordSet& set, const IntervalOptions& options) {
+  return interval_of(wanted, evidence_of(wanted, density, words, set, options));
+}
 
 // The variance of their count over that of sample_rows independent draws, by the values' own rows;
 // 0 where every row was read.
 double words_spread(const DensityView& density, const WordsView& words, const WordSet& set);
 
-// Of a measure, as those of measure_answer.h.
+// Of a measure over those rows.
 RangeMoments words_measure_moments(const DensityView& density, const WordsView& words,
                                    const MeasureView& measure, const WordSet& set);
-Interval words_measure_count_interval(const DensityView& density, const WordsView& words,
-                                      const MeasureView& measure, const WordSet& set,
-                                      const IntervalOptions& options);
-Interval words_measure_sum_interval(const DensityView& density, const WordsView& words,
-                                    const MeasureView& measure, const WordSet& set,
-                                    const IntervalOptions& options);
-Interval words_measure_mean_interval(const DensityView& density, const WordsView& words,
-                                     const MeasureView& measure, const WordSet& set,
-                                     const IntervalOptions& options);
-Interval words_measure_variance_interval(const DensityView& density, const WordsView& words,
-                                         const MeasureView& measure, const WordSet& set,
-                                         const IntervalOptions& options);
+Evidence evidence_of(Wanted wanted, const DensityView& density, const WordsView& words,
+                     const MeasureView& measure, const WordSet& set,
+                     const IntervalOptions& options);
+inline Interval interval_of(Wanted wanted, const DensityView& density, const WordsView& words,
+                            const MeasureView& measure, const WordSet& set,
+                            const IntervalOptions& options) {
+  return interval_of(wanted, evidence_of(wanted, density, words, measure, set, options));
+}
 
 // Rows at most that are of values which a sample did not meet, all together.
 double most_unseen(const WordsHeader& words, double confidence);

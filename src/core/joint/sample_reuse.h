@@ -32,7 +32,7 @@ inline constexpr int kSplits = 4;
 inline constexpr int kHalves = 2 * kSplits;
 inline constexpr int kBoxesPerHalf = 120;
 // Fewer rows predict nothing that would tell candidates apart.
-inline constexpr std::int64_t kLeastRowsForEvidence = 100;
+inline constexpr std::int64_t kLeastRowsForReuse = 100;
 
 struct PredictionError {
   // Mean of (estimate - p_B)^2/(p (1 - p)) over the boxes: to compare candidates by.
@@ -62,14 +62,14 @@ struct HalfError {
   int boxes = 0;
 };
 
-class Evidence {
+class SampleReuse {
  public:
-  // sample: at least kLeastRowsForEvidence rows; outlives this. rows: those that densities may be
+  // sample: at least kLeastRowsForReuse rows; outlives this. rows: those that densities may be
   // made of (all, or those without NULL ...). marginals: the columns' own densities, in which
   // boxes' bounds are quantiles. Draws the boxes; where it is asked to stop it draws no more, and
   // what measures says so. Throws std::bad_alloc.
-  Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
-           std::span<const Header* const> marginals, std::uint64_t seed, const Control& control);
+  SampleReuse(const JointSample& sample, std::vector<std::uint32_t> rows,
+              std::span<const Header* const> marginals, std::uint64_t seed, const Control& control);
 
   // Whether there is a box to compare candidates by: of columns that have hardly more than one
   // value each there is none, and then nothing to measure.

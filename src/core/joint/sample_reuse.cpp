@@ -1,8 +1,8 @@
-// See evidence.h.
-#include "core/joint/evidence.h"
+// See sample_reuse.h.
+#include "core/joint/sample_reuse.h"
 
 #include "core/joint/fitting.h"
-#include "core/integrate/word_answer.h"
+#include "core/answer/word_evidence.h"
 #include "core/joint/integrate.h"
 #include "core/share_items.h"
 
@@ -88,16 +88,16 @@ void fill(const double (&ratio)[kErrorScales], const bool (&known)[kErrorScales]
 
 }  // namespace
 
-double Evidence::value(std::uint32_t row, int column) const {
+double SampleReuse::value(std::uint32_t row, int column) const {
   return sample_.value[std::size_t{row} * static_cast<std::size_t>(sample_.columns) +
                        static_cast<std::size_t>(column)];
 }
 
-bool Evidence::has(std::uint32_t row, int column) const {
+bool SampleReuse::has(std::uint32_t row, int column) const {
   return (sample_.null[row] >> column & 1) == 0 && std::isfinite(value(row, column));
 }
 
-std::size_t Evidence::sides_of(const Box& box, RankSide* sides) const {
+std::size_t SampleReuse::sides_of(const Box& box, RankSide* sides) const {
   const auto columns = static_cast<std::size_t>(box.columns);
   for (std::size_t k = 0; k < columns; ++k)
     sides[k] = ranked_.side(box.column[k], box.lower[k], box.upper[k]);
@@ -105,7 +105,7 @@ std::size_t Evidence::sides_of(const Box& box, RankSide* sides) const {
 }
 
 // The share of the rows that have a category's value; 0 of one that is not kept.
-double Evidence::share_of_value(int column, double rank) const {
+double SampleReuse::share_of_value(int column, double rank) const {
   const Header* marginal = marginals_[static_cast<std::size_t>(column)];
   const WordsView words(marginal);
   if (!(rank < words.words())) return 0;
@@ -113,7 +113,7 @@ double Evidence::share_of_value(int column, double rank) const {
   return words_count(DensityView(marginal), words, {asked, 0}) / (marginal->rows + marginal->nulls);
 }
 
-void Evidence::list_values() {
+void SampleReuse::list_values() {
   rows_of_value_.assign(static_cast<std::size_t>(sample_.columns), {});
   for (int k = 0; k < sample_.columns; ++k) {
     if (!is_category(k)) continue;
@@ -128,7 +128,7 @@ void Evidence::list_values() {
 }
 
 // Those that have the values of a box's categories; its centre is one.
-std::vector<std::uint32_t> Evidence::rows_of_values(const Box& box) const {
+std::vector<std::uint32_t> SampleReuse::rows_of_values(const Box& box) const {
   const std::vector<std::uint32_t>* fewest = nullptr;
   for (int k = 0; k < box.columns; ++k) {
     if (!is_category(box.column[k])) continue;
@@ -149,7 +149,7 @@ std::vector<std::uint32_t> Evidence::rows_of_values(const Box& box) const {
 
 // A box about a row, its sides of equal rank up to a factor, its size such that it holds a fraction
 // drawn log-uniformly; then moved and resized a little, so that its ends owe nothing to the row.
-bool Evidence::draw_box(const RankTable& some, Random* random, Box* box) const {
+bool SampleReuse::draw_box(const RankTable& some, Random* random, Box* box) const {
   const int most = std::min<int>(3, static_cast<int>(usable_.size()));
   box->columns = most < 3 ? most : 2 + static_cast<int>(random->below(2));
   std::vector<int> columns = usable_;
@@ -232,7 +232,7 @@ struct TargetSums {
   }
 };
 
-void Evidence::describe(int half, Box* box) const {
+void SampleReuse::describe(int half, Box* box) const {
   const std::vector<std::uint64_t>& first = first_half_[half / 2];
   const std::uint64_t kept_second = half % 2 == 0 ? 0 : ~std::uint64_t{0};
   std::size_t in = 0, left_in = 0;
@@ -264,7 +264,7 @@ void Evidence::describe(int half, Box* box) const {
 }
 
 // The rows' halves by the order in which they were shuffled.
-void Evidence::divide(int split) {
+void SampleReuse::divide(int split) {
   std::vector<bool> is_first(static_cast<std::size_t>(sample_.rows));
   for (std::size_t i = 0; i < rows_.size() / 2; ++i) is_first[rows_[i]] = true;
   first_half_[split].assign(ranked_.blocks(), 0);
@@ -275,9 +275,9 @@ void Evidence::divide(int split) {
   }
 }
 
-Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
-                   std::span<const Header* const> marginals, std::uint64_t seed,
-                   const Control& control)
+SampleReuse::SampleReuse(const JointSample& sample, std::vector<std::uint32_t> rows,
+                         std::span<const Header* const> marginals, std::uint64_t seed,
+                         const Control& control)
     : sample_(sample),
       rows_(std::move(rows)),
       ranked_(sample, rows_),
@@ -318,13 +318,13 @@ Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
               }).ok();
 }
 
-bool Evidence::has_boxes() const {
+bool SampleReuse::has_boxes() const {
   const auto has_some = [](const std::vector<Box>& boxes) { return !boxes.empty(); };
   return stopped_ || std::any_of(std::begin(boxes_), std::end(boxes_), has_some);
 }
 
-Status Evidence::measure_half(MakeDensity make, int half, const Control& control,
-                              HalfError* out) const noexcept {
+Status SampleReuse::measure_half(MakeDensity make, int half, const Control& control,
+                                 HalfError* out) const noexcept {
   try {
     return ask(make, half, control, out);
   } catch (const std::bad_alloc&) {
@@ -332,7 +332,7 @@ Status Evidence::measure_half(MakeDensity make, int half, const Control& control
   }
 }
 
-Status Evidence::ask(MakeDensity make, int half, const Control& control, HalfError* out) const {
+Status SampleReuse::ask(MakeDensity make, int half, const Control& control, HalfError* out) const {
   const std::span<const std::uint32_t> kept = rows_of_half(half);
   const double kept_rows = static_cast<double>(kept.size());
   const double left_rows = static_cast<double>(rows_of_half(half ^ 1).size());
@@ -386,7 +386,7 @@ Status Evidence::ask(MakeDensity make, int half, const Control& control, HalfErr
   return Status::success();
 }
 
-PredictionError Evidence::sum_up(std::span<const HalfError> halves) {
+PredictionError SampleReuse::sum_up(std::span<const HalfError> halves) {
   PredictionError out{};
   double loss = 0;
   int boxes = 0;
@@ -421,7 +421,7 @@ PredictionError Evidence::sum_up(std::span<const HalfError> halves) {
   return out;
 }
 
-Status Evidence::measure(MakeDensity make, const Control& control, PredictionError* out) const {
+Status SampleReuse::measure(MakeDensity make, const Control& control, PredictionError* out) const {
   HalfError halves[kHalves];
   Status status[kHalves];
   if (Status s = share_items(control, kHalves,

@@ -1,8 +1,7 @@
 // See changed_rows.h.
-#include "core/integrate/changed_rows.h"
+#include "core/answer/changed_rows.h"
 
-#include "core/integrate/interval.h"
-#include "core/integrate/interval_parts.h"
+#include "core/answer/evidence.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// See interval.h. With n points, the fraction p of the rows in the box, s, R and V the density's
+// See box_evidence.h. With n points, the fraction p of the rows in the box, s, R and V the density's
 // sampling_variance, reading_variance and rows_variance, c and q its ratios of errors at p
 // (count_error, mean_error), E the design effect of the box's columns or of the target at p:
 //
@@ -11,7 +11,6 @@
 //              or the few blocks of rows that are alike: what halves of the sample tell of a mean's
 //              error holds for the rows that were read as well, but not for what these have in
 //              common with their block
-//   sum        count times mean, in quadrature, as in integrate/interval.h
 //   variance   (fourth central moment - variance^2) times the mean's factor
 //
 // Few points of a heavy tail do not tell its variance: they are joined by as many points of the
@@ -19,8 +18,7 @@
 // the mean lies farther from theirs towards the longer tail, by the skewness times
 // (2 z^2 + 1)/(6 z sqrt(n')) of the interval's half: N. J. Johnson, JASA 73 (1978).
 //
-// What a column's own distribution answers has its interval (integrate/interval.h; of a category
-// integrate/word_answer.h).
+// What a column's own distribution answers has its evidence.
 //
 // Of a category's values E of a count, and where there are several that of a mean, which their
 // shares move, is at least theirs, thinned to the share p/p_0 of their rows that is in the box: 1 +
@@ -32,11 +30,9 @@
 //
 // Values that are not kept, or were not met, may have from none to all of the rows that such values
 // have in the box, and as many as a sample may miss: what is known of the others is added to that.
-//
-// What rows changed do is integrate/changed_rows.h; all that follows is before it.
-#include "core/joint/interval.h"
+#include "core/joint/box_evidence.h"
 
-#include "core/integrate/interval_parts.h"
+#include "core/answer/interval_parts.h"
 #include "core/kernel/normal.h"
 
 #include <algorithm>
@@ -47,16 +43,12 @@ namespace kde {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Points of the target's overall spread that a box's few are joined by, as far as the error is
 // the sample's: two, as for one column.
 constexpr double kPointsAdded = 2;
 // Shares of the rows below that are as good as none; their inverse does not overflow.
 constexpr double kLeastFinite = 1e-100;
-
-struct MeanReach {
-  double below, above;
-};
 
 // What the box asks of column k; without bounds where it asks nothing.
 Range range_of(std::span<const BoxSide> sides, int k) {
@@ -134,14 +126,14 @@ Interval value_count(const JointView& density, const BoxSide& side, const WordSe
                      double confidence) {
   IntervalOptions options;
   options.confidence = confidence;
-  Interval out = words_count_interval(DensityView(density.marginal(side.column)),
-                                      density.words(side.column), words, options);
+  Interval out = interval_of(Wanted::count, DensityView(density.marginal(side.column)),
+                             density.words(side.column), words, options);
   for (double* x : {&out.estimate, &out.lower, &out.upper})
     *x *= density.marginal_scale(side.column);
   return out;
 }
 
-// Where the target's values must lie: within its own bounds and the column.
+// Where the target's values were, those that were read.
 struct Bounds {
   double low, high;
 
@@ -152,6 +144,16 @@ struct Bounds {
     if (!own.upper_unbounded) high = std::min(high, own.upper);
   }
 };
+
+// Where they lie, read or not.
+ValueBounds values_of(const JointView& density, std::span<const BoxSide> sides, int target,
+                      const IntervalOptions& options) {
+  const Header& h = *density.marginal(target);
+  ValueBounds out = {options.least_value, options.greatest_value};
+  if ((h.flags & kEveryRowRead) != 0) out = {h.min, h.max};
+  out.narrow(range_of(sides, target));
+  return out;
+}
 
 class Uncertainty {
  public:
@@ -176,7 +178,7 @@ class Uncertainty {
   }
 
   // How far the mean may be below the estimate, and above it.
-  MeanReach mean_reach() const {
+  Reach mean_reach() const {
     const double points = std::max(h_.points * finite_, m_.effective_points);
     const double raw = raw_share();
     const double kurtosis = m_.variance > 0 ? m_.fourth / m_.variance / m_.variance : 0;
@@ -259,7 +261,8 @@ class Uncertainty {
     IntervalOptions options;
     options.confidence = options_.confidence;
     const double scale = density_.marginal_scale(side.column);
-    Interval out = count_interval(DensityView(density_.marginal(side.column)), side.range, options);
+    Interval out = interval_of(Wanted::count, DensityView(density_.marginal(side.column)),
+                               side.range, options);
     for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= scale;
     return out;
   }
@@ -368,47 +371,22 @@ class Uncertainty {
   double z_, p_, finite_;
 };
 
-// As joint_sum_interval and joint_mean_interval, but of values that were met.
-Interval sum_of_met(const JointView& density, std::span<const BoxSide> sides, const JointMoments& m,
-                    const IntervalOptions& options) {
-  if (m.moments_are_marginal) {
-    const double scale = density.marginal_scale(m.target);
-    Interval out =
-        sum_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target), options);
-    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= scale;
-    return out;
-  }
-  if (!(m.finite > 0)) return {kNan, kNan, kNan};
+// Of values that were met; m: with finite ones.
+Evidence evidence_of_met(const JointView& density, std::span<const BoxSide> sides,
+                         const JointMoments& m, const IntervalOptions& options) {
   const Uncertainty uncertainty(density, sides, m, options);
+  Evidence e;
   const Interval count = uncertainty.count();
-  const MeanReach mean = uncertainty.mean_reach();
-  const Bounds at(density, sides, m.target);
-  Interval out;
-  out.estimate = m.mean * m.finite;
   const double share = m.count > 0 ? m.finite / m.count : 1;
-  const double fewer = std::fabs(m.mean) * (count.estimate - count.lower) * share;
-  const double more = std::fabs(m.mean) * (count.upper - count.estimate) * share;
-  out.lower = out.estimate - std::hypot(m.mean < 0 ? more : fewer, mean.below * m.finite);
-  out.upper = out.estimate + std::hypot(m.mean < 0 ? fewer : more, mean.above * m.finite);
-  // Rows of a column on one side of 0 have a sum on that side.
-  if (at.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
-  if (at.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
-  return out;
-}
-
-Interval mean_of_met(const JointView& density, std::span<const BoxSide> sides,
-                     const JointMoments& m, const IntervalOptions& options) {
-  if (m.moments_are_marginal)
-    return mean_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target),
-                         options);
-  if (!(m.finite > 0)) return {kNan, kNan, kNan};
-  const Bounds at(density, sides, m.target);
-  const MeanReach reach = Uncertainty(density, sides, m, options).mean_reach();
-  Interval out;
-  out.estimate = m.mean;
-  out.lower = std::min(std::max(m.mean - reach.below, at.low), m.mean);
-  out.upper = std::max(std::min(m.mean + reach.above, at.high), m.mean);
-  return out;
+  e.count = {m.finite, m.finite - (count.estimate - count.lower) * share,
+             m.finite + (count.upper - count.estimate) * share};
+  e.rows = m.finite;
+  e.mean = e.varying = m.mean;
+  e.more = {m.mean, m.mean};
+  e.variance = m.variance;
+  e.sampled = uncertainty.mean_reach();
+  e.variance_half = uncertainty.variance_half();
+  return e;
 }
 
 // A box with values that are not known, by what is known of its others.
@@ -439,30 +417,25 @@ class PartlyKnown {
 
   Interval count() const { return count_; }
 
-  Interval sum(const Bounds& at) const {
-    Interval out = sum_of_met(density_, known_.sides(), known_moments_, options_);
-    if (!(known_moments_.finite > 0)) out = {0, 0, 0};
-    out.estimate = m_.mean * m_.finite;
-    out.lower = std::min(out.lower + unknown() * std::min(at.low, 0.0), out.estimate);
-    out.upper = std::max(out.upper + unknown() * std::max(at.high, 0.0), out.estimate);
-    return out;
-  }
-
-  Interval mean(const Bounds& at) const {
-    Interval out = mean_of_met(density_, known_.sides(), known_moments_, options_);
-    const double least = known_moments_.finite > 0 ? std::max(known_count_.lower, 0.0) : 0;
-    const double share = unknown() > 0 ? unknown() / (unknown() + least) : 0;
-    if (!(known_moments_.finite > 0)) out.lower = out.upper = m_.mean;
-    out.estimate = m_.mean;
-    out.lower = std::min(out.lower - share * (out.lower - at.low), m_.mean);
-    out.upper = std::max(out.upper + share * (at.high - out.upper), m_.mean);
-    return out;
+  // The others' rows are unseen, though an estimate has them.
+  Evidence evidence() const {
+    Evidence e;
+    if (known_moments_.finite > 0)
+      e = evidence_of_met(density_, known_.sides(), known_moments_, options_);
+    const double known_mean = e.rows > 0 ? e.mean : m_.mean;
+    const double mean_shift = m_.mean - known_mean;
+    const double sum_shift = m_.mean * m_.finite - (e.rows > 0 ? e.mean * e.rows : 0);
+    e.stored_mean = {std::max(mean_shift, 0.0), std::max(-mean_shift, 0.0)};
+    e.stored_sum = {std::max(sum_shift, 0.0), std::max(-sum_shift, 0.0)};
+    e.unseen = std::max(count_.upper - known_count_.lower, 0.0);
+    e.rows = m_.finite;
+    e.mean = m_.mean;
+    e.variance = m_.variance;
+    e.count = {m_.finite, e.count.lower, std::max(e.count.upper, m_.finite)};
+    return e;
   }
 
  private:
-  // Rows of theirs, at most.
-  double unknown() const { return std::max(count_.upper - known_count_.lower, 0.0); }
-
   const JointView& density_;
   const JointMoments& m_;
   const IntervalOptions& options_;
@@ -471,7 +444,6 @@ class PartlyKnown {
   Interval known_count_, count_;
 };
 
-// As of the fit, here and below.
 Interval count_as_fitted(const JointView& density, std::span<const BoxSide> sides,
                          const JointMoments& m, const IntervalOptions& options) {
   const OtherBox box(density, sides);
@@ -480,82 +452,43 @@ Interval count_as_fitted(const JointView& density, std::span<const BoxSide> side
   return Uncertainty(density, box.sides(), m, options).count();
 }
 
-Interval sum_as_fitted(const JointView& density, std::span<const BoxSide> sides,
-                       const JointMoments& m, const IntervalOptions& options) {
-  if (!m.moments_are_marginal && m.finite > 0 && any_unmet(density, sides))
-    return PartlyKnown(density, sides, m, options).sum(Bounds(density, sides, m.target));
-  return sum_of_met(density, sides, m, options);
-}
-
-Interval mean_as_fitted(const JointView& density, std::span<const BoxSide> sides,
-                        const JointMoments& m, const IntervalOptions& options) {
-  if (!m.moments_are_marginal && m.finite > 0 && any_unmet(density, sides))
-    return PartlyKnown(density, sides, m, options).mean(Bounds(density, sides, m.target));
-  return mean_of_met(density, sides, m, options);
-}
-
-Interval variance_as_fitted(const JointView& density, std::span<const BoxSide> sides,
-                            const JointMoments& m, const IntervalOptions& options) {
-  if (!(m.finite > 0)) return {kNan, kNan, kNan};
-  if (any_unmet(density, sides)) {
-    const Bounds at(density, sides, m.target);
-    const double most = (at.high - at.low) * (at.high - at.low) / 4;
-    return {m.variance, 0, std::max(most, m.variance)};
-  }
-  const double half = Uncertainty(density, sides, m, options).variance_half();
-  return {m.variance, half < m.variance ? m.variance - half : 0, m.variance + half};
-}
-
-// Rows of the box at least that have a finite value of the target.
-double fewest_of(const JointView& density, std::span<const BoxSide> sides, const JointMoments& m,
-                 const IntervalOptions& options) {
-  const double share = m.count > 0 ? std::min(m.finite / m.count, 1.0) : 0;
-  return count_as_fitted(density, sides, m, options).lower * share;
+bool is_empty(std::span<const BoxSide> sides) {
+  return std::any_of(sides.begin(), sides.end(), [](const BoxSide& side) {
+    return side.words != nullptr ? side.words->ranks.empty() && side.words->unknown == 0
+                                 : kde::is_empty(side.range);
+  });
 }
 
 }  // namespace
 
-ChangedRows joint_changed_rows(const JointView& density, std::span<const BoxSide> sides, int target,
-                               const IntervalOptions& options) {
-  for (const BoxSide& side : sides) {
-    const bool none = side.words != nullptr ? side.words->ranks.empty() && side.words->unknown == 0
-                                            : is_empty(side.range);
-    if (none) return {};
+Evidence evidence_of(Wanted wanted, const JointView& density, std::span<const BoxSide> sides,
+                     const JointMoments& m, const IntervalOptions& options) {
+  const bool empty = is_empty(sides);
+  if (wanted == Wanted::count) {
+    Evidence e;
+    e.count = count_as_fitted(density, sides, m, options);
+    if (!empty) e.changed = changed_rows(true, kInfinity, -kInfinity, options);
+    return e;
   }
-  if (target < 0) return words_changed_rows({{}, 1}, options);
-  return changed_rows(*density.marginal(target), range_of(sides, target), options);
-}
-
-Interval joint_count_interval(const JointView& density, std::span<const BoxSide> sides,
-                              const JointMoments& m, const IntervalOptions& options) {
-  Interval out = count_as_fitted(density, sides, m, unchanged(options));
-  joint_changed_rows(density, sides, -1, options).count(&out);
-  return out;
-}
-
-Interval joint_sum_interval(const JointView& density, std::span<const BoxSide> sides,
-                            const JointMoments& m, const IntervalOptions& options) {
-  Interval out = sum_as_fitted(density, sides, m, unchanged(options));
-  joint_changed_rows(density, sides, m.target, options).sum(&out);
-  return out;
-}
-
-Interval joint_mean_interval(const JointView& density, std::span<const BoxSide> sides,
-                             const JointMoments& m, const IntervalOptions& options) {
-  const IntervalOptions given = unchanged(options);
-  Interval out = mean_as_fitted(density, sides, m, given);
-  const ChangedRows changed = joint_changed_rows(density, sides, m.target, options);
-  if (changed.rows > 0) changed.mean(fewest_of(density, sides, m, given), &out);
-  return out;
-}
-
-Interval joint_variance_interval(const JointView& density, std::span<const BoxSide> sides,
-                                 const JointMoments& m, const IntervalOptions& options) {
-  const IntervalOptions given = unchanged(options);
-  Interval out = variance_as_fitted(density, sides, m, given);
-  const ChangedRows changed = joint_changed_rows(density, sides, m.target, options);
-  if (changed.rows > 0) changed.variance(fewest_of(density, sides, m, given), &out);
-  return out;
+  const Header& target = *density.marginal(m.target);
+  const Range own = range_of(sides, m.target);
+  Evidence e;
+  const bool met = m.moments_are_marginal || !any_unmet(density, sides);
+  if (m.moments_are_marginal && wanted < Wanted::variance) {
+    e = evidence_of(wanted, DensityView(&target), own, options);
+    e.scale(density.marginal_scale(m.target));
+  } else if (m.finite > 0) {
+    e = met ? evidence_of_met(density, sides, m, options)
+            : PartlyKnown(density, sides, m, options).evidence();
+    e.values = values_of(density, sides, m.target, options);
+    if (e.unseen > 0) e.unseen_values = e.values;
+  } else if (!empty) {
+    e.unseen = std::max(count_as_fitted(density, sides, m, options).upper, 0.0);
+    e.unseen_values = values_of(density, sides, m.target, options);
+    if (e.unseen_values.low > e.unseen_values.high) e.unseen = 0;
+  }
+  e.changed = empty ? ChangedRows() : changed_rows(target, own, options);
+  return e;
 }
 
 }  // namespace kde

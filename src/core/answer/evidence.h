@@ -1,0 +1,87 @@
+// What a density knows of the rows in a box that have a value of the target: one form for columns,
+// measures, categories and boxes of several columns, of which interval.h makes every interval, and
+// the only thing that has to be told of another form.
+//
+// Of each form a file says what its estimate, its sampling and its storage do: column_evidence.h,
+// measure_evidence.h, word_evidence.h, joint/box_evidence.h.
+#pragma once
+
+#include "core/answer/changed_rows.h"
+#include "core/integrate/integrate.h"
+
+#include <cstdint>
+#include <limits>
+
+namespace kde {
+
+// What is asked of the target's finite values; `count` of rows. The variance's divisor is their
+// number, of the sample variance one less.
+enum class Wanted : std::uint8_t { count, sum, mean, variance, sample_variance };
+
+struct Interval {
+  double estimate = 0;
+  double lower = 0, upper = 0;  // lower <= estimate <= upper
+};
+
+struct IntervalOptions {
+  double confidence = 0.95;  // in (0, 1)
+  // Rows inserted, deleted or updated since the fit (an update counts once), finite, >= 0: each may
+  // have moved into, out of or within the box, so every interval takes in the worst of it
+  // (changed_rows.h).
+  double changed_rows = 0;
+  // Between which the target's values lie, whatever they are: by its type and its constraints.
+  double least_value = -std::numeric_limits<double>::infinity();
+  double greatest_value = std::numeric_limits<double>::infinity();
+  // Of a count: of the share that it is of all rows, whose number is taken as it is.
+  bool of_share = false;
+};
+
+// Below and above an estimate, both >= 0.
+struct Reach {
+  double below = 0, above = 0;
+};
+
+// What is not asked for may be left out: of a count everything but that and `changed`.
+struct Evidence {
+  // Of the rows with a value, as of the fit, at the confidence asked for.
+  Interval count;
+  // Of the finite values; without any `mean` is not looked at.
+  double rows = 0;
+  double mean = std::numeric_limits<double>::quiet_NaN();
+  double variance = 0;
+
+  // What is stored and how it is rounded: bounds for the sum of these rows, and for their mean.
+  Reach stored_sum, stored_mean;
+  // Of the mean by what was read, at the confidence asked for, given how many rows there are.
+  Reach sampled;
+  // The same by how many of the rows are those that vary, which lie elsewhere than the others.
+  double moved = 0;
+  // The mean of those that vary, and what rows more than the estimate's are on average at most.
+  double varying = 0;
+  ValueBounds more;
+  // Half the variance's interval.
+  double variance_half = 0;
+
+  // Rows at most beside those that the estimate is of, with any value in these bounds.
+  double unseen = 0;
+  ValueBounds unseen_values;
+  // Between which all values lie, for certain: of every row what was read, else by the box, the type
+  // and the constraints.
+  ValueBounds values{-std::numeric_limits<double>::infinity(),
+                     std::numeric_limits<double>::infinity()};
+  // Since the fit.
+  ChangedRows changed;
+
+  // Rows with a finite value at least.
+  double fewest() const;
+  // The evidence of so many rows for each.
+  void scale(double by);
+};
+
+// The same options, but of no changed row.
+inline IntervalOptions unchanged(IntervalOptions options) {
+  options.changed_rows = 0;
+  return options;
+}
+
+}  // namespace kde
