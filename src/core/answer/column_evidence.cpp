@@ -3,6 +3,7 @@
 
 #include "core/integrate/histogram_kernel.h"
 #include "core/answer/interval_parts.h"
+#include "core/density/single_values.h"
 #include "core/kernel/normal.h"
 
 #include <algorithm>
@@ -407,13 +408,22 @@ bool stands_for_several(ValueType type, double x) {
   }
 }
 
+bool is_unsure(const Header& h, double x) {
+  if (!std::isfinite(x) || !(x >= h.min && x <= h.max)) return false;
+  if (stands_for_several(h.value_type, x)) return true;
+  if (!(h.lattice_step > 0)) return false;
+  // As histogram_integral.cpp takes it for a point of the lattice.
+  const double point = h.lattice_point(std::round((x - h.lattice_offset) / h.lattice_step));
+  return x != point &&
+         std::fabs(x - point) <= 1e-15 * std::max(std::fabs(x), std::fabs(h.lattice_offset));
+}
+
 IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
                                  const IntervalOptions& options) {
   IntervalOptions out = options;
   const Header& h = density.header();
   const auto add = [&](double x) {
-    if (!std::isfinite(x) || !(x >= h.min && x <= h.max) || !stands_for_several(h.value_type, x))
-      return;
+    if (!is_unsure(h, x)) return;
     Range at;
     at.lower_unbounded = at.upper_unbounded = false;
     at.lower = at.upper = x;
@@ -488,7 +498,7 @@ double variance_half(const DensityView& d, const Range& range, const Hull& hull,
   // A fit has the totals of the values themselves, where these are doubles.
   const bool exact = has_whole_numbers(h) || are_doubles(h.value_type);
   if ((h.flags & kFitted) == 0 || !total || !exact)
-    half += variance_rounding(h.value_type, h.min, h.max, h.variance, m.variance);
+    half += variance_rounding(h.min, h.max, may_have_lost_digits(h), h.variance, m.variance);
   return half;
 }
 

@@ -47,8 +47,11 @@ inline Interval interval_of(Wanted wanted, const DensityView& density, const Ran
 Interval count_as_fitted(const DensityView& density, const Range& range, double rows,
                          const IntervalOptions& options);
 
-// Values of the column that are not one may be so as doubles, beside an end of the range: on which
-// side of it they are is not known, so the rows there count as changed.
+// Whether a bound at x is between values that double precision, or the lattice, takes for one: on
+// which side of it they are is not known.
+bool is_unsure(const Header& header, double x);
+
+// With the rows that are beside such an end of the range, which count as changed.
 IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
                                  const IntervalOptions& options);
 

@@ -18,11 +18,11 @@ bool stands_for_several(ValueType type, double x);
 // How far a variance may be off that was put together of means in double precision, where these are
 // far from 0 beside their spread, or values that differ are one double; elsewhere that is nothing.
 // all: that of all values.
-inline double variance_rounding(ValueType type, double min, double max, double all,
+inline double variance_rounding(double min, double max, bool may_have_lost_digits, double all,
                                 double variance) {
   constexpr double kNothing = 0x1p-20;
   const double ulp = 0x1p-53 * std::max(std::fabs(min), std::fabs(max));
-  const bool may_differ = min < max || stands_for_several(type, min);
+  const bool may_differ = min < max || may_have_lost_digits;
   const bool is_far = may_differ && ulp > kNothing * std::sqrt(all);
   return is_far ? 4 * ulp * (std::sqrt(variance) + ulp) : 0;
 }

@@ -274,6 +274,13 @@ class Answer {
   mutable double part_rows_[kMeasureParts] = {kNan, kNan, kNan, kNan};
 };
 
+// Whether values that differ may be one double.
+bool lost_digits(const MeasureHeader& h) {
+  if (are_doubles(h.value_type)) return false;
+  return h.decimals == kNoDecimals || stands_for_several(h.value_type, h.min) ||
+         stands_for_several(h.value_type, h.max);
+}
+
 double variance_half(const Answer& answer, const MeasureHeader& h, const Header& all,
                      const RangeMoments& m, double fewest, double sampled) {
   double half = 0;
@@ -287,7 +294,7 @@ double variance_half(const Answer& answer, const MeasureHeader& h, const Header&
   }
   const bool exact = h.decimals == 0 || are_doubles(h.value_type);
   if ((all.flags & kFitted) == 0 || !exact)
-    half += variance_rounding(h.value_type, h.min, h.max, h.variance, m.variance);
+    half += variance_rounding(h.min, h.max, lost_digits(h), h.variance, m.variance);
   return half;
 }
 

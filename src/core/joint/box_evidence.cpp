@@ -33,6 +33,7 @@
 #include "core/joint/box_evidence.h"
 
 #include "core/answer/interval_parts.h"
+#include "core/density/single_values.h"
 #include "core/kernel/normal.h"
 
 #include <algorithm>
@@ -349,9 +350,12 @@ class Uncertainty {
     const JointColumn& c = density_.column(m_.target);
     if (c.value_bytes == 0) return 0;
     const double farthest = std::hypot(m_.mean - c.value_center, std::sqrt(m_.variance));
-    if ((c.flags & kLatticeValues) == 0) return raw_slack(c.value_bytes) * farthest;
+    if ((c.flags & kLatticeValues) == 0)
+      return raw_slack(c.value_bytes) * farthest + kRoundoff * std::fabs(c.value_center);
     const double largest = std::fabs(c.value_center) + std::fabs(m_.mean) + farthest;
-    return m_.finite > 0 ? sum_rounding(m_.finite, largest, c.value_unit) / m_.finite : 0;
+    const double lost =
+        may_have_lost_digits(*density_.marginal(m_.target)) ? kRoundoff * largest : 0;
+    return lost + (m_.finite > 0 ? sum_rounding(m_.finite, largest, c.value_unit) / m_.finite : 0);
   }
 
   // The standard deviation of values of which nothing is known but that they lie between the
@@ -452,6 +456,46 @@ Interval count_as_fitted(const JointView& density, std::span<const BoxSide> side
   return Uncertainty(density, box.sides(), m, options).count();
 }
 
+// Rows at an end of a side's range, on which side of it is not known: those of which is_unsure(), and
+// of points that are every row those whose stored value is the end's.
+double unsure_rows(const JointView& d, const BoxSide& side) {
+  const JointColumn& c = d.column(side.column);
+  const Range& range = side.range;
+  if (c.is_category() || range.empty) return 0;
+  const Header& h = *d.marginal(side.column);
+  const DensityView marginal(&h);
+  const bool every_row = d.header().sampling_variance == 0 && d.header().reading_variance == 0;
+  const bool by_value = every_row && c.value_bytes > 0 && (c.flags & kLatticeValues) == 0;
+  const auto between = [](double lower, double upper) {
+    Range r;
+    r.lower_unbounded = r.upper_unbounded = false;
+    r.lower = lower;
+    r.upper = upper;
+    return r;
+  };
+  double rows = 0;
+  const auto add = [&](double x) {
+    const double at = count(marginal, between(x, x));
+    if (is_unsure(h, x)) {
+      rows += at;
+    } else if (by_value && std::isfinite(x) && x >= h.min && x <= h.max) {
+      const double slack = raw_slack(c.value_bytes) * std::fabs(x - c.value_center);
+      const double near = count(marginal, between(x - slack, x + slack)) - at;
+      rows += h.error > 0 ? std::max(near, 1.0) : near;
+    }
+  };
+  if (!range.lower_unbounded) add(range.lower);
+  if (!range.upper_unbounded && (range.lower_unbounded || range.upper != range.lower))
+    add(range.upper);
+  return rows * d.marginal_scale(side.column);
+}
+
+IntervalOptions with_unsure_ends(const JointView& d, std::span<const BoxSide> sides,
+                                 IntervalOptions options) {
+  for (const BoxSide& side : sides) options.changed_rows += unsure_rows(d, side);
+  return options;
+}
+
 bool is_empty(std::span<const BoxSide> sides) {
   return std::any_of(sides.begin(), sides.end(), [](const BoxSide& side) {
     return side.words != nullptr ? side.words->ranks.empty() && side.words->unknown == 0
@@ -464,10 +508,11 @@ bool is_empty(std::span<const BoxSide> sides) {
 Evidence evidence_of(Wanted wanted, const JointView& density, std::span<const BoxSide> sides,
                      const JointMoments& m, const IntervalOptions& options) {
   const bool empty = is_empty(sides);
+  const IntervalOptions changed = with_unsure_ends(density, sides, options);
   if (wanted == Wanted::count) {
     Evidence e;
     e.count = count_as_fitted(density, sides, m, options);
-    if (!empty) e.changed = changed_rows(true, kInfinity, -kInfinity, options);
+    if (!empty) e.changed = changed_rows(true, kInfinity, -kInfinity, changed);
     return e;
   }
   const Header& target = *density.marginal(m.target);
@@ -487,7 +532,7 @@ Evidence evidence_of(Wanted wanted, const JointView& density, std::span<const Bo
     e.unseen_values = values_of(density, sides, m.target, options);
     if (e.unseen_values.low > e.unseen_values.high) e.unseen = 0;
   }
-  e.changed = empty ? ChangedRows() : changed_rows(target, own, options);
+  e.changed = empty ? ChangedRows() : changed_rows(target, own, changed);
   return e;
 }
 

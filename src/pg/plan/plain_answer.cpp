@@ -378,9 +378,8 @@ class Answering {
 
   // What rows changed may do to an answer about the rows in range_.
   kde::ChangedRows changes(const PlainAggregate& a, const kde::Evidence& evidence) const {
-    if (!(options_.changed_rows > 0)) return {};
     kde::ChangedRows out = evidence.changed;
-    if (may_be_new_)
+    if (may_be_new_ && options_.changed_rows > 0)
       out.take_in(changes_by_new(a, listed_ || plan_.by_bucket ? range_[0] : before_passages_));
     return out;
   }

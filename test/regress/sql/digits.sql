@@ -155,3 +155,32 @@ SELECT a, o.shown, o.truth, o.answers > 0 AS any FROM (VALUES
   ('stddev(last)', 'last > :r'), ('variance(last)', 'x BETWEEN :r AND :r + 3')) AS q(a, c), outside(a, c) AS o;
 -- Values of a group that a cell may hold are in a sum; of values that are one double nothing is known.
 SELECT lower_bound <= 2048 AND upper_bound > 5 AS unsure FROM approx_stddev_ci('shown.last');
+
+-- Bounds beside a value, and values that are one double, of several columns and of one.
+CREATE TABLE beside AS SELECT i % 10 AS qty, timestamptz '2026-01-01' + (i % 30) * interval '1 day' AS at, (i % 30 / 10.0)::real AS r,
+  (i % 30 / 10.0)::float8 AS f, 1000000000000000000 + i % 100 AS id, (123456789012345 + (i % 50) * 0.00001)::numeric(20, 5) AS n,
+  timestamptz '2026-01-01' + (i * 7919.123457 % 2592000) * interval '1 second' AS any_time
+FROM generate_series(1, 3000) AS i;
+VACUUM ANALYZE beside;
+SELECT count(kde_fit('beside', ARRAY['qty', c], seed => 1)) FROM unnest('{at,r,f,id,n,any_time}'::text[]) AS c;
+SELECT count(kde_fit('beside', c, sample_rows => -1, measures => ARRAY['qty'])) FROM unnest('{at,f}'::name[]) AS c;
+SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities_full WHERE relation = 'beside'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT q, differs(q) FROM unnest(ARRAY[
+  'SELECT count(*), sum(qty) FROM beside WHERE qty < 8 AND at BETWEEN ''2026-01-03'' AND ''2026-01-04 23:59:59.999999''',
+  'SELECT count(*) FROM beside WHERE qty < 8 AND at > ''2026-01-04 23:59:59.999999''', 'SELECT count(*) FROM beside WHERE qty < 8 AND r = 0.7',
+  'SELECT count(*) FROM beside WHERE qty < 8 AND f >= 0.1::float8 * 3', 'SELECT count(*) FROM beside WHERE qty < 3.0000000000000004::float8 AND f < 2',
+  'SELECT round(variance(id), 6), round(stddev(id), 6) FROM beside WHERE qty < 8', 'SELECT round(variance(n), 15) FROM beside WHERE qty < 8',
+  'SELECT count(*) FROM beside WHERE qty < 8 AND id <= 1000000000000000020', 'SELECT count(*) FROM beside WHERE at <= ''2026-01-04 23:59:59.999999''']) AS q;
+SELECT what, lower_bound <= truth AND upper_bound >= truth AS holds FROM (
+  SELECT 'at' AS what, c.*, 200 AS truth FROM approx_count_ci('beside.at', timestamptz '2026-01-03', '2026-01-04 23:59:59.999999') AS c
+  UNION ALL SELECT 'f', c.*, (SELECT count(*) FROM beside WHERE f >= 0.1::float8 * 3) FROM approx_count_ci('beside.f', 0.1::float8 * 3, NULL) AS c
+  UNION ALL SELECT 'sum', c.*, (SELECT sum(qty) FROM beside WHERE f >= 0.1::float8 * 3) FROM approx_sum_ci('beside.f', 0.1::float8 * 3, NULL, measure => 'qty') AS c
+  UNION ALL SELECT 'joint id', c.*, (SELECT count(*) FROM beside WHERE id BETWEEN 1000000000000000010 AND 1000000000000000020 AND qty < 8)
+  FROM approx_count_ci('beside (qty, id)', '{0,1000000000000000010}'::bigint[], '{7,1000000000000000020}'::bigint[]) AS c
+  UNION ALL SELECT 'joint variance', c.*, (SELECT variance(n) FROM beside WHERE qty < 8)
+  FROM approx_variance_ci('beside (qty, n)', ARRAY[0, NULL], ARRAY[7, NULL], measure => 'n') AS c) AS v;
+SELECT count(*) AS missed FROM (SELECT any_time FROM beside ORDER BY 1 OFFSET 500 LIMIT 100) AS b,
+  approx_count_ci('beside (qty, any_time)', ARRAY['0', NULL], ARRAY['7', (b.any_time - interval '1 us')::text]) AS c,
+  LATERAL (SELECT count(*) FROM beside AS t WHERE t.qty < 8 AND t.any_time <= b.any_time - interval '1 us') AS e
+WHERE NOT e.count BETWEEN c.lower_bound AND c.upper_bound;
