@@ -271,7 +271,9 @@ double variance_half(const DensityView& density, const WordsView& words, const M
               half += m.finite * share / e.rows * own.variance_half;
             });
   if (!several) return half;
-  const Interval mean = interval_of(Wanted::mean, e);
+  Evidence fitted = e;
+  fitted.changed = {};
+  const Interval mean = interval_of(Wanted::mean, fitted);
   const double off = std::max(mean.upper - mean.estimate, mean.estimate - mean.lower);
   const double width = measure.header().max - measure.header().min;
   return half + off * (2 * width + off);

@@ -17,7 +17,7 @@
 //   l e/(1 + h),  -l e/(1 - h),    l = w (1/S_0 - (u - m) m/V),  h = w (1/S_0 + (u - m)^2/V),
 //
 // m = S_1/S_0 and V = S_2 - S_1 m (R. D. Cook, Technometrics 19, 1977), k at one place as one of k
-// times the weight: what they had and have is as in integrate/changed_rows.h.
+// times the weight: what they had and have is as in answer/changed_rows.h.
 #pragma once
 
 #include "core/answer/column_evidence.h"
