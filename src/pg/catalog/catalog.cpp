@@ -7,6 +7,7 @@
 #include "pg/catalog/changed_databases.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/extension_lock.h"
+#include "pg/catalog/not_fitted.h"
 #include "pg/catalog/parts.h"
 
 extern "C" {
@@ -684,13 +685,13 @@ CatalogEntry* find_entry(Oid relation, Wanted wanted) {
   return nullptr;
 }
 
-// The row of an entry that is there, as its key is locked.
+// The row of an entry whose key is locked. It may have gone with an extension that was made anew.
 HeapTuple locked_row(Relation catalog, const CatalogEntry& entry) {
   LatestSnapshot latest;
   latest.take();
   HeapTuple row = row_of(catalog, entry, latest.get());
   latest.release();
-  if (row == nullptr) raise_concurrent_update();
+  if (row == nullptr) raise_not_fitted(entry.key);
   return row;
 }
 
