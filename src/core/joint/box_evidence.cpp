@@ -262,8 +262,9 @@ class Uncertainty {
     IntervalOptions options;
     options.confidence = options_.confidence;
     const double scale = density_.marginal_scale(side.column);
-    Interval out = interval_of(Wanted::count, DensityView(density_.marginal(side.column)),
-                               side.range, options);
+    // Rows beside its ends come with those changed.
+    const DensityView marginal(density_.marginal(side.column));
+    Interval out = evidence_of(Wanted::count, marginal, side.range, options).count;
     for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= scale;
     return out;
   }
@@ -332,7 +333,6 @@ class Uncertainty {
     const double points = h_.points * std::max(finite_, kLeastFinite);
     const double mixed = h_.sampling_variance + h_.reading_variance * std::min(effect, 1.0);
     const double alike = h_.reading_variance * std::max(effect - 1, 0.0) / points;
-    if (m_.moments_are_marginal) return h_.reading_variance * effect / points;
     const double measured = mixed * ratio_at(h_.mean_error, finite_) / points;
     const double least = m_.effective_points > 0 ? mixed / m_.effective_points : 0;
     return std::max(measured, least) + alike;
@@ -346,7 +346,6 @@ class Uncertainty {
   // How far the mean of values as they are stored may be from that of the values, or one from the
   // other.
   double value_rounding() const {
-    if (m_.moments_are_marginal || m_.target < 0) return 0;
     const JointColumn& c = density_.column(m_.target);
     if (c.value_bytes == 0) return 0;
     const double farthest = std::hypot(m_.mean - c.value_center, std::sqrt(m_.variance));
@@ -375,7 +374,7 @@ class Uncertainty {
   double z_, p_, finite_;
 };
 
-// Of values that were met; m: with finite ones.
+// Of values that were met; m: of points, with finite ones.
 Evidence evidence_of_met(const JointView& density, std::span<const BoxSide> sides,
                          const JointMoments& m, const IntervalOptions& options) {
   const Uncertainty uncertainty(density, sides, m, options);
@@ -475,12 +474,12 @@ double unsure_rows(const JointView& d, const BoxSide& side) {
   };
   double rows = 0;
   const auto add = [&](double x) {
-    const double at = count(marginal, between(x, x));
     if (is_unsure(h, x)) {
-      rows += at;
-    } else if (by_value && std::isfinite(x) && x >= h.min && x <= h.max) {
+      rows += count(marginal, between(x, x));
+    } else if (by_value && x >= h.min && x <= h.max) {
       const double slack = raw_slack(c.value_bytes) * std::fabs(x - c.value_center);
-      const double near = count(marginal, between(x - slack, x + slack)) - at;
+      const double near =
+          count(marginal, between(x - slack, x + slack)) - count(marginal, between(x, x));
       rows += h.error > 0 ? std::max(near, 1.0) : near;
     }
   };
@@ -518,13 +517,12 @@ Evidence evidence_of(Wanted wanted, const JointView& density, std::span<const Bo
   const Header& target = *density.marginal(m.target);
   const Range own = range_of(sides, m.target);
   Evidence e;
-  const bool met = m.moments_are_marginal || !any_unmet(density, sides);
-  if (m.moments_are_marginal && wanted < Wanted::variance) {
+  if (m.moments_are_marginal) {
     e = evidence_of(wanted, DensityView(&target), own, options);
     e.scale(density.marginal_scale(m.target));
   } else if (m.finite > 0) {
-    e = met ? evidence_of_met(density, sides, m, options)
-            : PartlyKnown(density, sides, m, options).evidence();
+    e = any_unmet(density, sides) ? PartlyKnown(density, sides, m, options).evidence()
+                                  : evidence_of_met(density, sides, m, options);
     e.values = values_of(density, sides, m.target, options);
     if (e.unseen > 0) e.unseen_values = e.values;
   } else if (!empty) {

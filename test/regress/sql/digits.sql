@@ -171,6 +171,7 @@ SELECT q, differs(q) FROM unnest(ARRAY[
   'SELECT count(*) FROM beside WHERE qty < 8 AND at > ''2026-01-04 23:59:59.999999''', 'SELECT count(*) FROM beside WHERE qty < 8 AND r = 0.7',
   'SELECT count(*) FROM beside WHERE qty < 8 AND f >= 0.1::float8 * 3', 'SELECT count(*) FROM beside WHERE qty < 3.0000000000000004::float8 AND f < 2',
   'SELECT round(variance(id), 6), round(stddev(id), 6) FROM beside WHERE qty < 8', 'SELECT round(variance(n), 15) FROM beside WHERE qty < 8',
+  'SELECT round(variance(id), 6) FROM beside', 'SELECT round(stddev(n), 12) FROM beside',
   'SELECT count(*) FROM beside WHERE qty < 8 AND id <= 1000000000000000020', 'SELECT count(*) FROM beside WHERE at <= ''2026-01-04 23:59:59.999999''']) AS q;
 SELECT what, lower_bound <= truth AND upper_bound >= truth AS holds FROM (
   SELECT 'at' AS what, c.*, 200 AS truth FROM approx_count_ci('beside.at', timestamptz '2026-01-03', '2026-01-04 23:59:59.999999') AS c
