@@ -158,11 +158,11 @@ SELECT lower_bound <= 2048 AND upper_bound > 5 AS unsure FROM approx_stddev_ci('
 
 -- Bounds beside a value, and values that are one double, of several columns and of one.
 CREATE TABLE beside AS SELECT i % 10 AS qty, timestamptz '2026-01-01' + (i % 30) * interval '1 day' AS at, (i % 30 / 10.0)::real AS r,
-  (i % 30 / 10.0)::float8 AS f, 1000000000000000000 + i % 100 AS id, (123456789012345 + (i % 50) * 0.00001)::numeric(20, 5) AS n,
+  (i % 30 / 10.0)::float8 AS f, 1000000000000000000 + i % 100 AS id, 9007199254740993 + 2 * (i % 100) AS odd, (123456789012345 + (i % 50) * 0.00001)::numeric(20, 5) AS n,
   timestamptz '2026-01-01' + (i * 7919.123457 % 2592000) * interval '1 second' AS any_time
 FROM generate_series(1, 3000) AS i;
 VACUUM ANALYZE beside;
-SELECT count(kde_fit('beside', ARRAY['qty', c], seed => 1)) FROM unnest('{at,r,f,id,n,any_time}'::text[]) AS c;
+SELECT count(kde_fit('beside', ARRAY['qty', c], seed => 1)) FROM unnest('{at,r,f,id,odd,n,any_time}'::text[]) AS c;
 SELECT count(kde_fit('beside', c, sample_rows => -1, measures => ARRAY['qty'])) FROM unnest('{at,f}'::name[]) AS c;
 SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities_full WHERE relation = 'beside'::regclass;
 SELECT pg_stat_force_next_flush();
@@ -171,7 +171,7 @@ SELECT q, differs(q) FROM unnest(ARRAY[
   'SELECT count(*) FROM beside WHERE qty < 8 AND at > ''2026-01-04 23:59:59.999999''', 'SELECT count(*) FROM beside WHERE qty < 8 AND r = 0.7',
   'SELECT count(*) FROM beside WHERE qty < 8 AND f >= 0.1::float8 * 3', 'SELECT count(*) FROM beside WHERE qty < 3.0000000000000004::float8 AND f < 2',
   'SELECT round(variance(id), 6), round(stddev(id), 6) FROM beside WHERE qty < 8', 'SELECT round(variance(n), 15) FROM beside WHERE qty < 8',
-  'SELECT round(variance(id), 6) FROM beside', 'SELECT round(stddev(n), 12) FROM beside',
+  'SELECT round(variance(odd), 6) FROM beside', 'SELECT round(stddev(n), 12) FROM beside',
   'SELECT count(*) FROM beside WHERE qty < 8 AND id <= 1000000000000000020', 'SELECT count(*) FROM beside WHERE at <= ''2026-01-04 23:59:59.999999''']) AS q;
 SELECT what, lower_bound <= truth AND upper_bound >= truth AS holds FROM (
   SELECT 'at' AS what, c.*, 200 AS truth FROM approx_count_ci('beside.at', timestamptz '2026-01-03', '2026-01-04 23:59:59.999999') AS c
@@ -179,6 +179,8 @@ SELECT what, lower_bound <= truth AND upper_bound >= truth AS holds FROM (
   UNION ALL SELECT 'sum', c.*, (SELECT sum(qty) FROM beside WHERE f >= 0.1::float8 * 3) FROM approx_sum_ci('beside.f', 0.1::float8 * 3, NULL, measure => 'qty') AS c
   UNION ALL SELECT 'joint id', c.*, (SELECT count(*) FROM beside WHERE id BETWEEN 1000000000000000010 AND 1000000000000000020 AND qty < 8)
   FROM approx_count_ci('beside (qty, id)', '{0,1000000000000000010}'::bigint[], '{7,1000000000000000020}'::bigint[]) AS c
+  UNION ALL SELECT 'joint, all', c.*, (SELECT variance(odd) FROM beside)
+  FROM approx_variance_ci('beside (qty, odd)', ARRAY[NULL, NULL]::bigint[], NULL::bigint[], measure => 'odd') AS c
   UNION ALL SELECT 'joint variance', c.*, (SELECT variance(n) FROM beside WHERE qty < 8)
   FROM approx_variance_ci('beside (qty, n)', ARRAY[0, NULL], ARRAY[7, NULL], measure => 'n') AS c) AS v;
 SELECT count(*) AS missed FROM (SELECT any_time FROM beside ORDER BY 1 OFFSET 500 LIMIT 100) AS b,
