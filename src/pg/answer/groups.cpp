@@ -62,8 +62,6 @@ constexpr kde::Interval kNone = {NAN, NAN, NAN};
 // Whether a count is of no row for certain: SQL has no row of such a group.
 bool is_empty(const kde::Interval& count) { return count.upper < 0.5; }
 
-constexpr Aggregate kAsked[3] = {Aggregate::count, Aggregate::sum, Aggregate::avg};
-
 // Of a group; where it has no row for certain the count alone.
 struct Answers {
   kde::Interval of[3];
@@ -81,9 +79,10 @@ Answers answers_of(const Call& call, const kde::GroupView& group, const kde::Ran
   out.empty = is_empty(kde::interval_of(kde::Wanted::count, density.view(), range[0], options));
   // Of what is not finite there is no interval.
   if (out.empty || has_special_values(moments_of(q, density, range))) return out;
+  const kde::Evidence added = evidence_of(kde::Wanted::sum, q, density, range, options);
   // Of dates there is a mean, and no sum.
-  for (int i = is_added_up(q.type[q.measure]) ? 1 : 2; i < 3; ++i)
-    out.of[i] = interval_of(kAsked[i], q, density, range, options);
+  if (is_added_up(q.type[q.measure])) out.of[1] = interval_of(Aggregate::sum, added);
+  out.of[2] = interval_of(Aggregate::avg, added);
   return out;
 }
 

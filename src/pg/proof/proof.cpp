@@ -844,13 +844,13 @@ bool is_written_anew(Oid relation, const Proof& proof) {
   Relation root = open_member(relation, &why);
   if (root == nullptr) return false;
   bool found = false;
+  int at = 0;  // both are in the order of their numbers
   (void)for_leaves(relation, [&](Relation rel) -> const char* {
-    for (int i = 0; !found && i < proof.leaves; ++i) {
-      const ProofLeaf& then = proof.leaf[i];
-      found =
-          then.relation == RelationGetRelid(rel) && then.file != file_of(rel) &&
-          (then.writers == 0 || then.writers != hash_writers(RelationGetDescr(root), proof, rel));
-    }
+    while (at < proof.leaves && proof.leaf[at].relation < RelationGetRelid(rel)) ++at;
+    if (at == proof.leaves) return kOtherFile;
+    const ProofLeaf& then = proof.leaf[at];
+    found = then.relation == RelationGetRelid(rel) && then.file != file_of(rel) &&
+            (then.writers == 0 || then.writers != hash_writers(RelationGetDescr(root), proof, rel));
     return found ? kOtherFile : nullptr;
   });
   close_member(root);
