@@ -411,11 +411,8 @@ bool stands_for_several(ValueType type, double x) {
 bool is_unsure(const Header& h, double x) {
   if (!std::isfinite(x) || !(x >= h.min && x <= h.max)) return false;
   if (stands_for_several(h.value_type, x)) return true;
-  if (!(h.lattice_step > 0)) return false;
-  // As histogram_integral.cpp takes it for a point of the lattice.
-  const double point = h.lattice_point(std::round((x - h.lattice_offset) / h.lattice_step));
-  return x != point &&
-         std::fabs(x - point) <= 1e-15 * std::max(std::fabs(x), std::fabs(h.lattice_offset));
+  double k;
+  return h.lattice_step > 0 && h.is_at_lattice_point(x, &k) && x != h.lattice_point(k);
 }
 
 IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,

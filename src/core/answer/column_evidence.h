@@ -16,8 +16,6 @@
 //             n p / v where they lie together (W. G. Cochran, Sampling Techniques, 1977, section
 //             2.12). Where none was seen of those that are not known one by one, as many as the
 //             count allows may lie anywhere in the range
-//   sum       count times mean, whose errors are independent: the count's interval times the mean,
-//             and the mean's times the count, added in quadrature; with rows not seen, as above
 //   quantile  the quantiles at the ends of the count's interval (R. S. Woodruff, JASA 47, 1952), or
 //             at q -+ z times the standard deviation that the sample's share has of a true one of
 //             q, whichever is further out; where those are beyond all rows of the sample the
@@ -36,6 +34,7 @@
 
 namespace kde {
 
+// Of the column's values in the range: counts of all but NULL, the rest of the finite ones.
 Evidence evidence_of(Wanted wanted, const DensityView& density, const Range& range,
                      const IntervalOptions& options);
 inline Interval interval_of(Wanted wanted, const DensityView& density, const Range& range,

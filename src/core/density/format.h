@@ -146,6 +146,15 @@ struct Header {
   }
   // How far counts of the finite rows may differ by rounding alone.
   double rounding_of_rows() const { return 1e-9 * std::fabs(finite_rows()) + 0x1p-46 * rows; }
+  // Whether a bound at x is taken for a point of the lattice, *k, as decimal fractions are not exact
+  // in binary: within 1e-15, relative to the larger of it and the offset. lattice_step > 0; *k is the
+  // nearest point's number in any case.
+  bool is_at_lattice_point(double x, double* k) const {
+    const double steps = (x - lattice_offset) / lattice_step;
+    *k = std::round(steps);
+    return std::fabs(steps - *k) * lattice_step <=
+           1e-15 * std::max(std::fabs(x), std::fabs(lattice_offset));
+  }
   double lattice_point(double k) const {
     const double x = lattice_offset + k * lattice_step;
     return lattice_scale > 0 ? std::nearbyint(x * lattice_scale) / lattice_scale : x;

@@ -31,15 +31,11 @@ struct Cut {
   std::int64_t key = 0;
 };
 
-// On a lattice, a bound within 1e-15 of a lattice point is that point:
-// decimal fractions are not exact in binary.
 Cut cut_at(const Header& h, double x, bool inclusive) {
   if (h.lattice_step == 0) return {x, key_of(x) - (inclusive ? 0 : 1)};
-  const double steps = (x - h.lattice_offset) / h.lattice_step;
-  const double nearest = std::round(steps);
-  const double digits = 1e-15 * std::max(std::fabs(x), std::fabs(h.lattice_offset));
-  double k = std::floor(steps);
-  if (std::fabs(steps - nearest) * h.lattice_step <= digits) {
+  double nearest;
+  double k = std::floor((x - h.lattice_offset) / h.lattice_step);
+  if (h.is_at_lattice_point(x, &nearest)) {
     k = inclusive ? nearest : nearest - 1;
     x = h.lattice_point(nearest);
   }

@@ -25,14 +25,10 @@ constexpr float kBelowNotANumber = (kPositiveInfinity + kNotANumber) / 2;
 constexpr float kAboveAll = (kNotANumber + kNowhere) / 2;
 constexpr float kBelowAll = 2 * kNegativeInfinity;
 
-// On a lattice, a value that is one of its points but for its last digits is that point, as counts
-// have it (cut_at() of integrate/histogram_integral.cpp).
+// On a lattice, a value that is one of its points but for its last digits is that point.
 double on_lattice(const Header* h, double x) {
-  if (h->lattice_step == 0) return x;
-  const double nearest = std::round((x - h->lattice_offset) / h->lattice_step);
-  const double digits = 1e-15 * std::max(std::fabs(x), std::fabs(h->lattice_offset));
-  const double point = h->lattice_offset + nearest * h->lattice_step;
-  return std::fabs(x - point) <= digits ? h->lattice_point(nearest) : x;
+  double k;
+  return h->lattice_step > 0 && h->is_at_lattice_point(x, &k) ? h->lattice_point(k) : x;
 }
 
 // The share of the finite rows that are <= x (inclusive) or < x.

@@ -17,17 +17,14 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A lattice's bounds as numbers of its points, as elsewhere (cut_at() of
-// integrate/histogram_integral.cpp): within 1e-15 of a point, relative to the larger of the bound
-// and the lattice's offset, it is that point.
+// A lattice's bounds as numbers of its points.
 double lattice_bound(const Header& h, double x, bool inclusive, bool lower) {
-  const double steps = (x - h.lattice_offset) / h.lattice_step;
-  const double nearest = std::round(steps);
-  const double digits = 1e-15 * std::max(std::fabs(x), std::fabs(h.lattice_offset));
-  if (std::fabs(steps - nearest) * h.lattice_step <= digits) {
+  double nearest;
+  if (h.is_at_lattice_point(x, &nearest)) {
     if (inclusive) return nearest;
     return lower ? nearest + 1 : nearest - 1;
   }
+  const double steps = (x - h.lattice_offset) / h.lattice_step;
   return lower ? std::ceil(steps) : std::floor(steps);
 }
 

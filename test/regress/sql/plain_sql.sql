@@ -31,7 +31,7 @@ SELECT kde_set_plain_sql(name, true, filter => filter) IS NOT NULL AS allowed FR
 SELECT name, filter, plain_sql FROM kde_densities_full WHERE relation = 'sales'::regclass ORDER BY name, filter;
 -- A fit keeps it.
 SELECT (kde_fit('sales', 'qty', sample_rows => -1, measures => ARRAY['amount', 'weight'])).rows > 0 AS again;
-SELECT count(*) AS allowed FROM kde_densities_full WHERE plain_sql;
+SELECT count(*) AS allowed FROM kde_densities_full WHERE plain_sql AND relation = 'sales'::regclass;
 
 -- What this session changed it has told the others.
 SELECT pg_stat_force_next_flush();
