@@ -6,7 +6,8 @@
 //   fit/, joint/   from a sample to a density     fit_column, fit_joint, finish
 //   density/       a density's bytes and text     DensityBytes, DensityView, validate, to_text
 //   integrate/     answers                        count, moments, quantile
-//   answer/        their intervals                evidence_of, interval_of
+//   answer/        their intervals                interval_of
+//   ask/           one way to ask any density     ask, Total
 //   picture/       densities drawn                draw_terminal, draw_svg
 //   select/        bandwidths                     select_bandwidth, select_bandwidth_matrix
 //   estimate/      the estimate at points         kernel_estimate
@@ -36,6 +37,8 @@
 #include "core/answer/column_evidence.h"
 #include "core/answer/measure_evidence.h"
 #include "core/answer/word_evidence.h"
+#include "core/ask/add_up.h"
+#include "core/ask/ask.h"
 #include "core/joint/conditional.h"
 #include "core/joint/fit.h"
 #include "core/joint/integrate.h"

@@ -112,7 +112,7 @@ class Answering {
   }
 
   NullableDatum record() const {
-    if (aggregate_ != Aggregate::count && may_be_special()) {
+    if (aggregate_ != Aggregate::count && call_.density.may_have_special_values()) {
       const kde::RangeMoments m = moments_of(call_.question, call_.density, ranges_);
       if (has_special_values(m)) return certain(is_exact_due() ? exact() : special(m));
     }
@@ -163,12 +163,6 @@ class Answering {
 
   bool is_enough(const ExpectedError& expected) const {
     return expected.relative <= call_.accuracy.most_error;
-  }
-
-  bool may_be_special() const {
-    if (call_.density.joint != nullptr) return true;
-    const kde::Header& h = *call_.density.one_column;
-    return h.nans + h.negative_infinities + h.positive_infinities > 0;
   }
 
   // Values that are not finite have no relative error: to who asks for the exact answer theirs is

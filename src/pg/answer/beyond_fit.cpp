@@ -37,7 +37,7 @@ void check_beyond_fit(const Question& question, const AnsweringDensity& density,
   bool beyond = false;
   for (int i = 0; i < question.sides; ++i) {
     inside[i] = ranges[i];
-    beyond |= move_inside(*density.column(i), &inside[i]);
+    beyond |= move_inside(*density.asked_column(i), &inside[i]);
   }
   if (!beyond || !may_be_stale_beyond(density.fit)) return;
   check_stale_beyond(density.fit, count_of(question, density, inside));

@@ -126,7 +126,7 @@ void find_groups(text* name, text* measure, text* filter, Call* call) {
   const CachedDensity cached = cached_density(*q->grouped, &found->fit);
   if (cached.value == nullptr) raise_not_fitted(*q->grouped);
   found->one_column = density_from_datum(PointerGetDatum(cached.value), nullptr);
-  if (found->one_column->grouped == 0) raise_no_groups();
+  if (!found->has_groups()) raise_no_groups();
   int32 typmod;
   const Oid type = key_column_type(q->asked, 0, &typmod);
   if (!value_type_of(type, &q->type[0]) || !same_meaning(q->type[0], found->one_column->value_type))
@@ -146,7 +146,7 @@ void find_groups(text* name, text* measure, text* filter, Call* call) {
          errhint("Fit it again with measures => ARRAY[%s].", quote_literal_cstr(column.text))));
   q->measure = q->asked.columns++;
   q->asked.column[q->measure] = column;
-  q->type[q->measure] = kde::MeasureView(found->one_column, k).header().value_type;
+  q->type[q->measure] = found->type(1 + k);
   found->place[q->measure] = 1 + k;
 }
 
@@ -176,13 +176,13 @@ int measure_of_value(text* measure, int columns) {
 }
 
 // Of a column's density that measure which its number says, as the question's second column.
-void take_measure_of_value(const kde::Header* density, Call* call) {
+void take_measure_of_value(Call* call) {
   Question* q = &call->question;
   const int k = q->measure - q->named;
   q->measure = q->named;
   q->asked.columns = q->named + 1;
-  q->type[q->measure] = kde::MeasureView(density, k).header().value_type;
   call->density.place[q->measure] = 1 + k;
+  q->type[q->measure] = call->density.type(1 + k);
 }
 
 void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* call) {
@@ -195,20 +195,18 @@ void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* cal
   const AnyDensity density = any_density_from_datum(datum);
   const bool is_of_one = is_of_one_column(needs) || needs == Needs::groups;
   if (is_of_one && density.joint != nullptr) raise_several_columns();
-  if (needs == Needs::groups && density.one_column->grouped == 0) raise_no_groups();
+  if (needs == Needs::groups && !density.has_groups()) raise_no_groups();
   Question* q = &call->question;
-  call->density.one_column = density.one_column;
-  call->density.joint = density.joint;
-  q->named = q->sides = q->asked.columns = density.joint != nullptr ? density.joint->columns : 1;
+  call->density.take(density);
+  q->named = q->sides = q->asked.columns = density.columns();
   for (int i = 0; i < q->named; ++i) {
     call->density.place[i] = i;
-    q->type[i] = density.joint != nullptr ? kde::JointView(density.joint).column(i).value_type
-                                          : density.one_column->value_type;
+    q->type[i] = density.type(i);
   }
-  const int measures = density.joint != nullptr ? 0 : density.one_column->measures;
+  const int measures = density.measures();
   if (measure != nullptr) {
     q->measure = measure_of_value(measure, q->named + measures);
-    if (q->measure >= q->named) take_measure_of_value(density.one_column, call);
+    if (q->measure >= q->named) take_measure_of_value(call);
   } else if (q->named == 1 && (measures == 0 || is_of_one)) {
     q->measure = 0;
   }

@@ -98,7 +98,7 @@ Standing standing_of(const Question& q, List* all, Candidate* c) {
     return s;
   }
   const AnsweringDensity target = open_candidate(q, *c);
-  s.automatic = target.automatic();
+  s.automatic = target.is_automatic();
   s.points = target.points();
   return s;
 }
@@ -108,19 +108,6 @@ Standing standing_of(const Question& q, List* all, Candidate* c) {
 bool same_meaning(kde::ValueType a, kde::ValueType b) {
   const auto is_number = [](kde::ValueType t) { return t <= kde::ValueType::numeric; };
   return a == b || (is_number(a) && is_number(b));
-}
-
-bool AnsweringDensity::automatic() const {
-  return joint != nullptr && joint->method == kde::JointMethod::automatic;
-}
-
-double AnsweringDensity::points() const {
-  return joint != nullptr ? joint->points : one_column->sample_rows;
-}
-
-const char* AnsweringDensity::method() const {
-  return joint != nullptr ? kde::joint_method_name(joint->method)
-                          : kde::asked_method_name(*one_column);
 }
 
 void AnsweringDensity::take_margin() {
@@ -138,26 +125,19 @@ namespace {
 // What is stored for a key, whose columns are at the places that *target has already.
 void open_density(const Question& q, const DensityKey& key, const CachedDensity& cached,
                   AnsweringDensity* target) {
-  const AnyDensity density = any_density_from_datum(PointerGetDatum(cached.value));
+  target->take(any_density_from_datum(PointerGetDatum(cached.value)));
   target->sums = cached.sums;
-  target->one_column = density.one_column;
-  target->joint = density.joint;
-  const int columns = density.joint != nullptr ? density.joint->columns : 1;
-  if (columns != key.columns)
+  if (target->columns() != key.columns)
     ereport(ERROR,
-            (errcode(ERRCODE_DATA_CORRUPTED),
-             errmsg("the density stored for %s has %d columns", display_name(key), columns)));
+            (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the density stored for %s has %d columns",
+                                                     display_name(key), target->columns())));
   for (int i = 0; i < q.asked.columns; ++i) {
     const int place = target->place[i];
-    if (density.joint == nullptr && place > density.one_column->measures)
-      ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-                      errmsg("the density stored for %s has %d measures", display_name(key),
-                             density.one_column->measures)));
-    const kde::ValueType fitted =
-        density.joint != nullptr ? kde::JointView(density.joint).column(place).value_type
-        : place > 0 ? kde::MeasureView(density.one_column, place - 1).header().value_type
-                    : density.one_column->value_type;
-    if (!same_meaning(q.type[i], fitted))
+    if (place >= target->columns() + target->measures())
+      ereport(ERROR,
+              (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the density stored for %s has %d measures",
+                                                       display_name(key), target->measures())));
+    if (!same_meaning(q.type[i], target->type(place)))
       ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                       errmsg("the density of %s was fitted before column \"%s\" changed its type",
                              display_name(key), q.asked.column[i].text),

@@ -14,37 +14,22 @@
 namespace kde_pg {
 
 // The density that answers: of one column or of several, valid until the next look-up (cache.h).
-struct AnsweringDensity {
-  const kde::Header* one_column = nullptr;  // fit for kde::DensityView, or null
-  const kde::JointHeader* joint = nullptr;  // fit for kde::JointView, or null
-  kde::BlockSums sums = {};                 // of one column
+struct AnsweringDensity : kde::AnyDensity {
   // Asked column i is the density's column place[i]; of a density of one column those beyond it are
   // its measures.
   int place[kde::kMaxColumns] = {};
   AnsweringFit fit = {};
   // Rows of the table that each of one_column's stands for: of a margin (take_margin()) not 1.
   double scale = 1;
-  // Of a category by itself: the values asked for; null: all. And of each side of a density of
-  // several columns.
-  const kde::WordSet* words = nullptr;
-  const kde::WordSet* side_words[kde::kMaxColumns] = {};
+  // Of each side that is a category: the values asked for; null: all.
+  const kde::WordSet* words[kde::kMaxColumns] = {};
 
+  void take(const kde::AnyDensity& density) { static_cast<kde::AnyDensity&>(*this) = density; }
   // Of a density of several columns, that of the first one asked about by itself, as a fit of that
   // column would have it.
   void take_margin();
-  // Of a density of one column: which of its measures a question's measure is; -1: x itself, or
-  // there is none.
-  int measured(const Question& q) const {
-    return joint == nullptr && q.measure >= 0 ? place[q.measure] - 1 : -1;
-  }
   // The density of an asked column by itself.
-  const kde::Header* column(int i) const {
-    return joint != nullptr ? kde::JointView(joint).marginal(place[i]) : one_column;
-  }
-  kde::DensityView view() const { return kde::DensityView(one_column, sums); }
-  bool automatic() const;  // of several columns by method auto
-  double points() const;   // of a density of one column, rows of its sample
-  const char* method() const;
+  const kde::Header* asked_column(int i) const { return column(place[i]); }
 };
 
 // A density that covers a question, or not.

@@ -48,7 +48,7 @@ const char* defect(const Question& q, const Candidate& best, const AnsweringDens
                    const Candidate& c, const AnsweringDensity& target) {
   const int more = c.beyond(q) - best.beyond(q);
   if (more > 0) return psprintf("has %d more column%s", more, plural(more));
-  if (chosen.automatic() != target.automatic()) return "is not of method auto";
+  if (chosen.is_automatic() != target.is_automatic()) return "is not of method auto";
   if (chosen.points() != target.points()) return "has fewer points";
   return "was fitted earlier";
 }

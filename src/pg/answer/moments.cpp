@@ -5,28 +5,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 namespace kde_pg {
 
 namespace {
 
-// The question as a joint density has it.
-struct Box {
+// The question as the density has it.
+struct AskedBox {
   kde::BoxSide side[kde::kMaxColumns];
   int sides;
-  int measure;  // -1: none
+  int target;
 
-  std::span<const kde::BoxSide> all() const { return {side, static_cast<std::size_t>(sides)}; }
+  kde::Box box() const { return {side, static_cast<std::size_t>(sides)}; }
 };
 
-Box box_of(const Question& q, const AnsweringDensity& density, const kde::Range* ranges) {
-  Box box;
-  box.measure = q.measure < 0 ? -1 : density.place[q.measure];
-  box.sides = q.sides;
-  for (int i = 0; i < box.sides; ++i)
-    box.side[i] = {density.place[i], ranges[i], density.side_words[i]};
-  return box;
+AskedBox box_of(const Question& q, const AnsweringDensity& density, const kde::Range* ranges) {
+  AskedBox out;
+  out.target = q.measure < 0 ? kde::kRowsThemselves : density.place[q.measure];
+  out.sides = q.sides;
+  for (int i = 0; i < q.sides; ++i) out.side[i] = {density.place[i], ranges[i], density.words[i]};
+  return out;
 }
 
 void check_measure(const Question& q) {
@@ -37,79 +35,27 @@ void check_measure(const Question& q) {
                     errhint("Pass measure => 'column', one of the density's or another.")));
 }
 
-kde::MeasureView measure_of(const Question& q, const AnsweringDensity& density) {
-  return kde::MeasureView(density.one_column, density.measured(q));
-}
-
-kde::JointMoments moments_in(const AnsweringDensity& density, const Box& box, int measure) {
-  return kde::joint_moments(kde::JointView(density.joint), box.all(), measure);
-}
-
 }  // namespace
 
 double count_of(const Question& q, const AnsweringDensity& density, const kde::Range* ranges) {
-  if (density.words != nullptr) {
-    const kde::DensityView view = density.view();
-    const kde::WordsView words(density.one_column);
-    return density.measured(q) < 0
-               ? kde::words_count(view, words, *density.words)
-               : kde::words_measure_moments(view, words, measure_of(q, density), *density.words)
-                     .count;
-  }
-  if (density.measured(q) >= 0) {
-    const kde::DensityView view = density.view();
-    return kde::measure_count(view, measure_of(q, density), ranges[0]);
-  }
-  if (density.joint == nullptr) return density.scale * kde::count(density.view(), ranges[0]);
-  const Box box = box_of(q, density, ranges);
-  return moments_in(density, box, -1).count;
+  const AskedBox asked = box_of(q, density, ranges);
+  return density.scale * kde::count_in(density, asked.box(), asked.target);
 }
 
 kde::RangeMoments moments_of(const Question& q, const AnsweringDensity& density,
                              const kde::Range* ranges) {
   check_measure(q);
-  if (density.words != nullptr && density.measured(q) >= 0) {
-    const kde::DensityView view = density.view();
-    return kde::words_measure_moments(view, kde::WordsView(density.one_column),
-                                      measure_of(q, density), *density.words);
-  }
-  if (density.measured(q) >= 0) {
-    const kde::DensityView view = density.view();
-    return kde::measure_moments(view, measure_of(q, density), ranges[0]);
-  }
-  if (density.joint == nullptr) return kde::moments(density.view(), ranges[0]);
-  const Box box = box_of(q, density, ranges);
-  const kde::JointMoments m = moments_in(density, box, box.measure);
-  kde::RangeMoments out;
-  out.count = m.count;
-  out.mean = m.mean;
-  out.variance = m.variance;
-  out.finite = m.finite;
-  out.nans = m.nans;
-  out.negative_infinities = m.negative_infinities;
-  out.positive_infinities = m.positive_infinities;
-  return out;
+  const AskedBox asked = box_of(q, density, ranges);
+  return kde::moments_in(density, asked.box(), asked.target);
 }
 
 kde::Evidence evidence_of(kde::Wanted wanted, const Question& q, const AnsweringDensity& density,
                           const kde::Range* ranges, const kde::IntervalOptions& given) {
   const bool counts = wanted == kde::Wanted::count;
   if (!counts) check_measure(q);
-  const kde::IntervalOptions options = counts ? given : with_value_bounds(q, q.measure, given);
-  if (density.joint != nullptr) {
-    const Box box = box_of(q, density, ranges);
-    return kde::evidence_of(wanted, kde::JointView(density.joint), box.all(),
-                            moments_in(density, box, box.measure), options);
-  }
-  const kde::DensityView view = density.view();
-  const bool measured = density.measured(q) >= 0;
-  if (density.words != nullptr) {
-    const kde::WordsView words(density.one_column);
-    if (!measured) return kde::evidence_of(wanted, view, words, *density.words, options);
-    return kde::evidence_of(wanted, view, words, measure_of(q, density), *density.words, options);
-  }
-  if (!measured) return kde::evidence_of(wanted, view, ranges[0], options);
-  return kde::evidence_of(wanted, view, measure_of(q, density), ranges[0], options);
+  const AskedBox asked = box_of(q, density, ranges);
+  return kde::ask(wanted, density, asked.box(), asked.target,
+                  counts ? given : with_value_bounds(q, q.measure, given));
 }
 
 kde::Interval interval_of(Aggregate aggregate, const kde::Evidence& evidence) {

@@ -537,15 +537,12 @@ kde::ValueBounds kept_bounds(Oid relation, AttrNumber attnum, kde::ValueType typ
 
 }  // namespace
 
-kde::IntervalOptions with_value_bounds(const Question& q, int column,
+kde::IntervalOptions with_value_bounds(Oid relation, AttrNumber attnum, kde::ValueType type,
                                        kde::IntervalOptions options) {
-  if (column < 0) return options;
-  const kde::ValueType type = q.type[column];
-  const AttrNumber attnum = q.asked.column[column].attnum;
   // As of the fit there may have been no such constraint.
-  const bool by_type = !(options.changed_rows > 0) || q.is_value() || attnum <= 0;
+  const bool by_type = !(options.changed_rows > 0) || !OidIsValid(relation) || attnum <= 0;
   const kde::ValueBounds bounds =
-      by_type ? bounds_of_type(type) : kept_bounds(q.asked.relation, attnum, type);
+      by_type ? bounds_of_type(type) : kept_bounds(relation, attnum, type);
   options.least_value = bounds.low;
   options.greatest_value = bounds.high;
   return options;

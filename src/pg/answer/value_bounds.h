@@ -18,10 +18,17 @@
 
 namespace kde_pg {
 
-// The options with bounds for the question's column, by its type alone where no row changed; of
-// column -1 as they are.
+// The options with bounds for a column of that type, by its type alone where no row changed, and of
+// an expression (attnum 0) or a value of type kde (no relation).
 // A snapshot must be active. Kept in the backend until the catalog changes.
-kde::IntervalOptions with_value_bounds(const Question& question, int column,
+kde::IntervalOptions with_value_bounds(Oid relation, AttrNumber attnum, kde::ValueType type,
                                        kde::IntervalOptions options);
+// Of a column of the question; of column -1 they are as they were.
+inline kde::IntervalOptions with_value_bounds(const Question& q, int column,
+                                              const kde::IntervalOptions& options) {
+  return column < 0 ? options
+                    : with_value_bounds(q.asked.relation, q.asked.column[column].attnum,
+                                        q.type[column], options);
+}
 
 }  // namespace kde_pg

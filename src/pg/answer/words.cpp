@@ -228,31 +228,27 @@ bool read_asked(FunctionCallInfo fcinfo, int lower, const Question& q, Answering
   for (int i = 0; i < kde::kMaxColumns; ++i) new (&asked[i]) AskedWords;
   *words = asked;
   if (is_category(q)) {
-    asked[0] = read_words(fcinfo, lower, q, density->column(0));
+    asked[0] = read_words(fcinfo, lower, q, density->asked_column(0));
     if (asked[0].null) return false;
   } else {
     SqlRange sql[kde::kMaxColumns];
     if (!read_sql_ranges(fcinfo, lower, q, sql)) return false;
     for (int i = 0; i < q.named; ++i) {
       if (q.type[i] == kde::ValueType::category)
-        asked[i] = read_words(q, i, density->column(i), sql[i]);
+        asked[i] = read_words(q, i, density->asked_column(i), sql[i]);
       else
         ranges[i] = core_range(q.type[i], sql[i]);
     }
   }
-  if (density->joint == nullptr) {
-    if (!asked[0].all) density->words = &asked[0].set;
-    return true;
-  }
   for (int i = 0; i < q.named; ++i)
-    if (!asked[i].all) density->side_words[i] = &asked[i].set;
+    if (!asked[i].all) density->words[i] = &asked[i].set;
   return true;
 }
 
 AskedWords read_word(const Question& q, const AnsweringDensity& density, int side, Oid type,
                      Datum value) {
   const Bound bound = {false, true, type, value};
-  return read_words(q, side, density.column(side), {false, bound, bound});
+  return read_words(q, side, density.asked_column(side), {false, bound, bound});
 }
 
 bool are_words_of(Oid column_type, Oid collation, const kde::Header* density) {

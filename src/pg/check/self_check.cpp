@@ -102,12 +102,9 @@ class Checking {
     auto* value = static_cast<struct varlena*>(palloc(size));
     memcpy(value, cached.value, size);
     const AnyDensity any = any_density_from_datum(PointerGetDatum(value));
-    density_.one_column = any.one_column;
-    density_.joint = any.joint;
-    const int columns = any.joint != nullptr ? any.joint->columns : 1;
-    const int measures = any.joint != nullptr ? 0 : any.one_column->measures;
-    return columns == key_.columns && measures >= key_.measures &&
-           (any.joint != nullptr || (any.one_column->grouped != 0) == (key_.groups > 0));
+    density_.take(any);
+    return any.columns() == key_.columns && any.measures() >= key_.measures &&
+           any.has_groups() == (key_.groups > 0);
   }
 
   bool draw(kde::Random* random, int shape) {
@@ -117,7 +114,7 @@ class Checking {
     asked_.measure = -1;
     asked_.columns = asked_.sides = 1;
     if (density_.joint != nullptr) return draw_box(random, shape);
-    if (density_.one_column->words != 0) return draw_word(random, shape);
+    if (density_.is_of_words()) return draw_word(random, shape);
     const kde::Header& h = *density_.one_column;
     if (!draw_range(random, density_.one_column, shape % kShapes, &asked_.range[0])) return false;
     if (shape % kShapes >= kShapes - 2) add_up(random, h, shape % kShapes == kShapes - 1);
@@ -140,7 +137,7 @@ class Checking {
       q_.asked.column[i] = key_.column[place];
       int32 typmod;
       if (!value_type_of(key_column_type(key_, place, &typmod), &q_.type[i]) ||
-          !same_meaning(q_.type[i], fitted_type(place)))
+          !same_meaning(q_.type[i], density_.type(place)))
         return false;
       density_.place[i] = place;
       const bool is_word = i < asked_.sides && q_.type[i] == kde::ValueType::category;
@@ -181,12 +178,6 @@ class Checking {
 
  private:
   static constexpr int kShapes = 10;
-
-  kde::ValueType fitted_type(int place) const {
-    if (density_.joint != nullptr) return kde::JointView(density_.joint).column(place).value_type;
-    return place == 0 ? density_.one_column->value_type
-                      : kde::MeasureView(density_.one_column, place - 1).header().value_type;
-  }
 
   // SQL's NULL, of no row: the answer is NULL, too, or there may be none.
   bool holds(const kde::Interval& i, double exact) const {
@@ -245,7 +236,7 @@ class Checking {
     int place = 0;
     if (key_.measures > 0)
       place = 1 + static_cast<int>(random->below(static_cast<std::uint64_t>(key_.measures)));
-    if (!is_added_up(fitted_type(place)) && !(mean && h.words == 0)) return;
+    if (!is_added_up(density_.type(place)) && !(mean && h.words == 0)) return;
     asked_.aggregate = mean ? Aggregate::avg : Aggregate::sum;
     asked_.measure = place == 0 ? 0 : 1;
     if (place > 0) asked_.place[asked_.columns++] = place;
@@ -315,7 +306,7 @@ class Checking {
     word_value_ = as.read(word_text_);
     word_ = {as.base(), collation, 1, &word_value_};
     set_ = {{&asked_.word, 1}, 0};
-    density_.words = &set_;
+    density_.words[0] = &set_;
     return true;
   }
 

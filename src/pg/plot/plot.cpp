@@ -101,7 +101,7 @@ class Picturing {
     call.accuracy.interval.confidence = style_.confidence;
     const bool grouped = name != nullptr
                              ? names_more(name) && parts_of_name(name).group_by != nullptr
-                             : has_groups(any_density_from_datum(value_at(0)));
+                             : any_density_from_datum(value_at(0)).has_groups();
     (void)read_density(fcinfo_, -1, at_.filter, grouped ? Needs::groups : Needs::column, &call);
     read_title(name);
     const bool has_ends = read_ends(call.question.type[0]);
@@ -171,10 +171,6 @@ class Picturing {
  private:
   Datum value_at(int i) const { return fcinfo_->args[i].value; }
   bool is_null(int i) const { return fcinfo_->args[i].isnull; }
-
-  static bool has_groups(const AnyDensity& density) {
-    return density.one_column != nullptr && density.one_column->grouped != 0;
-  }
 
   int most() const { return style_.svg ? kde::kMostCurves : kMostPanels; }
 

@@ -71,16 +71,14 @@ struct Samplers {
 
 // The distribution of a column of the stored density, and what it was estimated from.
 const kde::Header* column_density(const AnyDensity& density, int column, double* estimated_from) {
-  const kde::Header* header = density.one_column;
-  if (header == nullptr) header = kde::JointView(density.joint).marginal(column);
+  const kde::Header* header = density.column(column);
   *estimated_from = kde::rows_behind(*header);
   return header;
 }
 
 AnyDensity stored_density(const CatalogEntry& entry) {
   const AnyDensity density = any_density_from_datum(PointerGetDatum(catalog_value(entry)));
-  const int columns = density.joint != nullptr ? density.joint->columns : 1;
-  if (columns != entry.key.columns)
+  if (density.columns() != entry.key.columns)
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
                     errmsg("the density of %s is not of its columns", display_name(entry.key))));
   return density;

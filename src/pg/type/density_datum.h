@@ -8,11 +8,7 @@
 
 namespace kde_pg {
 
-// A density of either shape; the other pointer is null.
-struct AnyDensity {
-  const kde::Header* one_column;  // fit for kde::DensityView
-  const kde::JointHeader* joint;  // fit for kde::JointView
-};
+using kde::AnyDensity;
 
 // The density of a non-null `kde` datum, as below.
 AnyDensity any_density_from_datum(Datum datum);
