@@ -85,6 +85,7 @@ class PlainReader {
     if (why_ == nullptr) why_ = why;
     return false;
   }
+  const char* text_of(Node* node) const;
   const char* lacks(Node* node) const;
   const char* is_not_by(Node* node) const;
   bool read_conditions(RelOptInfo* input);
