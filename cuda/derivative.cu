@@ -210,7 +210,7 @@ __device__ __forceinline__ Strip strip_at(const DerivativeTables& tables, int st
   return {start, static_cast<int>(min(std::int64_t{kStrip}, n - start)), 1};
 }
 
-// The same where a strip is so wide that coordinates relative to its middle would lose what tells
+// A strip's sum where it is so wide that coordinates relative to its middle would lose what tells
 // its values apart: distances are taken in double. Few strips are, those with outliers in them.
 template <typename T, int R>
 __device__ __noinline__ double spread_sum(const double* __restrict__ values, Strip rows,

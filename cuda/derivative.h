@@ -64,8 +64,8 @@ struct StripEdges {
 
 // Of values that are ascending; else false.
 bool strip_edges(std::span<const double> values, std::vector<StripEdges>* edges);
-// The same bits of n ascending values on the card. edges: memory that the card can write to.
-// Asynchronous.
+// Edges, bit for bit as strip_edges() has them, of n ascending values on the card. edges: memory
+// that the card can write to. Asynchronous.
 Status launch_strip_edges(const double* values, std::int64_t n, StripEdges* edges,
                           cudaStream_t stream);
 

@@ -14,7 +14,7 @@ __device__ __forceinline__ float exp2_of(float x) {
 }
 __device__ __forceinline__ double exp2_of(double x) { return exp2(x); }
 
-// The same without the special function unit, for x <= 126: the method and the polynomial of
+// 2^x without the special function unit, for x <= 126: the method and the polynomial of
 // core/sums/exp2_minus-inl.h, 2^x = 2^k (1 + r c(r)) with k the nearest integer, relative error
 // 3e-7. Below 2^-126 it is 2^-126.
 __device__ __forceinline__ float exp2_by_polynomial(float x) {

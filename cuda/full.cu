@@ -88,7 +88,7 @@ struct Sums {
   }
 };
 
-// The same with w y y', y = y_i - y_j, whose upper triangle follows row by row. So many columns of
+// Both sums with w y y', y = y_i - y_j, whose upper triangle follows row by row. So many columns of
 // a strip at a time that as many terms meet in one sum as there.
 template <typename T, int C, int kRows>
 struct Products {

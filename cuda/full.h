@@ -79,9 +79,9 @@ FullCut cut_products(std::int64_t n) {
 // The two sums, and the upper triangle of the c x c row by row.
 constexpr int products_results(int c) { return 2 + c * (c + 1) / 2; }
 
-// The same with the gradient, c <= kMostProducts; y of launch_whiten by sqrt(log2(e))/2 A, so that
-// e = 2^-|y_i - y_j|^2. partial[products_results(c) (k - first)] and on: job k of cut_products.
-// Asynchronous.
+// The two sums with the gradient, c <= kMostProducts; y of launch_whiten by sqrt(log2(e))/2 A, so
+// that e = 2^-|y_i - y_j|^2. partial[products_results(c) (k - first)] and on: job k of
+// cut_products. Asynchronous.
 template <typename T>
 Status launch_products(const T* y, const T* half_norms, std::int64_t n, int c, double once,
                        double twice, std::int64_t first, std::int64_t last, double* partial,

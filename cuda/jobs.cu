@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kThreads)
   if (norm_out != nullptr && k == 0 && blockIdx.y == 0 && threadIdx.x == 0) *norm_out = *norm;
 }
 
-// The same for many results: 32 neighbours of one job lie side by side in memory.
+// Unit sums of many results: 32 neighbours of one job lie side by side in memory.
 constexpr int kManyThreads = 1024;
 __global__ void __launch_bounds__(kManyThreads)
     many_unit_sums_kernel(const double* __restrict__ partial, std::int64_t jobs, int results,

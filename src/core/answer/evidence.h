@@ -54,7 +54,8 @@ struct Evidence {
   Reach stored_sum, stored_mean;
   // Of the mean by what was read, at the confidence asked for, given how many rows there are.
   Reach sampled;
-  // The same by how many of the rows are those that vary, which lie elsewhere than the others.
+  // Of the mean, too, by how many of the rows are those that vary, which lie elsewhere than the
+  // others.
   double moved = 0;
   // The mean of those that vary, and what rows more than the estimate's are on average at most.
   double varying = 0;
@@ -65,8 +66,8 @@ struct Evidence {
   // Rows at most beside those that the estimate is of, with any value in these bounds.
   double unseen = 0;
   ValueBounds unseen_values;
-  // Between which all values lie, for certain: of every row what was read, else by the box, the type
-  // and the constraints.
+  // Between which all values lie, for certain: of every row what was read, else by the box, the
+  // type and the constraints.
   ValueBounds values{-std::numeric_limits<double>::infinity(),
                      std::numeric_limits<double>::infinity()};
   // Since the fit.
@@ -78,7 +79,7 @@ struct Evidence {
   void scale(double by);
 };
 
-// The same options, but of no changed row.
+// The options, but of no changed row.
 inline IntervalOptions unchanged(IntervalOptions options) {
   options.changed_rows = 0;
   return options;

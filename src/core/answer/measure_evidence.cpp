@@ -88,7 +88,7 @@ class Answer {
     return error > 0 ? error / std::max(fewest, 0.0) : 0;
   }
 
-  // The same by double precision, of everything too.
+  // By double precision, of everything too.
   double rounding(const RangeMoments& m) const {
     const bool known = m_.decimals != kNoDecimals;
     // A sum over everything has all digits of doubles and whole numbers.
@@ -120,7 +120,7 @@ class Answer {
                       z * ends_error(m));
   }
 
-  // The same of the mean of the rows read, which is within [min, max] whatever is stored.
+  // Of the mean of the rows read, which is within [min, max] whatever is stored.
   Reach stored_of_mean(const RangeMoments& m) const {
     if (everything_) return {rounding(m), rounding(m)};
     // As many rows as were seen for certain; one at least.

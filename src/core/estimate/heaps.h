@@ -29,7 +29,7 @@ struct HeapPattern {
 HeapPattern find_heaps(const Cells& cells, std::span<const double> counts,
                        std::span<const double> smooth);
 
-// The same with periods known.
+// The pattern of periods that are known.
 HeapPattern fit_heaps(const Cells& cells, std::span<const double> counts,
                       std::span<const double> smooth, std::span<const int> periods);
 

@@ -28,7 +28,7 @@ struct ColumnClasses {
 // std::bad_alloc.
 Status classify_column(const JointSample& sample, std::span<const std::uint32_t> rows, int column,
                        const Header* marginal, const Control& control, ColumnClasses* out);
-// The same of a category.
+// Classes of a category, as those of numbers.
 Status classify_category(const JointSample& sample, std::span<const std::uint32_t> rows, int column,
                          const Header* marginal, const Control& control, ColumnClasses* out);
 

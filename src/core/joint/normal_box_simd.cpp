@@ -96,7 +96,7 @@ HWY_INLINE Floats CornerFromZero(FloatTag d, const NormalBoxRule& rule, const En
   return sum;
 }
 
-// The same by quadrature from |rho| = 1.
+// The corner by quadrature from |rho| = 1.
 HWY_INLINE Floats CornerFromOne(FloatTag d, const NormalBoxRule& rule, Floats x, Floats y_signed) {
   const Floats zero = hn::Zero(d);
   const Floats half = hn::Set(d, 0.5F);

@@ -26,7 +26,7 @@ inline double highest(const Curve& curve) {
   return value > 0 ? std::min(upper, kMostAbove * value) : upper;
 }
 
-// The same of bars, whose intervals are shown whole.
+// The highest of bars, whose intervals are shown whole.
 inline double highest(const Bars& bars) {
   double most = 0;
   for (const Bar& bar : bars.bars) most = std::max({most, bar.value, bar.upper});

@@ -17,7 +17,7 @@ struct Scale {
 // With about so many ticks, and as little as may be above `most`.
 Scale scale_of(double most, int ticks);
 
-// The same of `rows` rows of characters, >= 1, each as high: a tick every `rows_a_tick` of them.
+// A scale of `rows` rows of characters, >= 1, each as high: a tick every `rows_a_tick` of them.
 struct RowScale {
   double step = 1, top = 1;
   int rows_a_tick = 1;

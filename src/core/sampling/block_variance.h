@@ -62,7 +62,7 @@ struct BlockRows {
   double finite = 0;                           // finite rows read
 };
 
-// The same of the mean of another column over ranges of x: its variance over that of as many
+// Of the mean of another column over ranges of x: its variance over that of as many
 // independent draws, which is the residuals' y - mean as above, over their squares. The mean of
 // ranges with two ends.
 struct MeanVariance {

@@ -27,7 +27,7 @@ namespace kde {
 
 // Rows drawn where every row goes into the summary, at most.
 inline constexpr std::int64_t kDrawnRows = 1 << 16;
-// The same of a group, and blocks that its variance is estimated of.
+// Rows drawn of a group, and blocks that its variance is estimated of.
 inline constexpr std::int64_t kGroupDrawnRows = 1 << 12;
 inline constexpr std::uint32_t kGroupBlocks = 512;
 // Known one by one at each end, one less and what ties leave of them.
@@ -80,14 +80,14 @@ class Sampler {
   // One value; -0 counts as 0. y: of each measure, NaN where NULL. Errors: out_of_memory (the
   // sampler must not be used further), invalid_argument for a measure that is infinite.
   Status add(double x, std::span<const double> y = {}) noexcept;
-  // The same of values of one block, without measures.
+  // Values of one block, without measures; errors as above.
   Status add_rows(std::span<const double> x) noexcept;
   void add_null() { ++specials_.nulls; }
   // The rows to come lie in another block than those before, which are one if none was begun for
   // them; never called: they are independent.
   // Blocks without rows count. Errors: out_of_memory, as add().
   Status begin_block() noexcept;
-  // The same of a group: the block's number, which ascends.
+  // Of a group: the block's number, which ascends.
   Status begin_block(std::uint32_t number) noexcept;
 
   // Of groups: adds another's rows; neither gets more. Errors: out_of_memory.

@@ -62,7 +62,7 @@ inline constexpr std::int64_t kFewValues = 512;
 Status select_line_bandwidth(const LineRequest& request, const LineValues& values,
                              const Control& control, LineBandwidth* out);
 
-// The same for values of any magnitude and in any order; h in units of x. engine: for the exact
+// A bandwidth for values of any magnitude and in any order; h in units of x. engine: for the exact
 // sums, which are used where `exact` or where the values are few, and where the spectral ones fail.
 // Errors: also invalid_argument (fewer than two values, NaN or infinite ones), out_of_memory.
 Status select_bandwidth(const LineRequest& request, std::span<const double> x, bool exact,

@@ -19,7 +19,7 @@ struct Criterion {
 };
 using CriterionAt = std::function<Status(double h, Criterion* at)>;
 
-// The same at several bandwidths at once: fills value and slope of at[k] for h[k].
+// A criterion at several bandwidths at once: fills value and slope of at[k] for h[k].
 using CriterionSweep = std::function<Status(std::span<const double> h, std::span<Criterion> at)>;
 
 struct LocalMinima {
@@ -33,7 +33,7 @@ struct LocalMinima {
 // `criterion` reports; degenerate (a value or slope that is not finite).
 Status find_local_minima(const CriterionAt& criterion, double low, double high, LocalMinima* out);
 
-// The same with the whole grid in one call of `sweep`; only where that is too_large one after the
+// Searches with the whole grid in one call of `sweep`; only where that is too_large one after the
 // other.
 Status find_local_minima(const CriterionSweep& sweep, double low, double high, LocalMinima* out);
 

@@ -142,7 +142,7 @@ constexpr SmoothStop kAside{
 constexpr double kLower = 1e-4;
 constexpr int kAsideDimensions = 6;
 constexpr double kAsidePairs = 0x1p24;  // times searches, at most
-// The same for the side of the simplex: g itself tells no more than the root of its rounding.
+// The side of the simplex: g itself tells no more than the root of its rounding.
 constexpr double kFirstSimplex = 0.25;
 constexpr double kRoughSimplex = 1e-2;
 constexpr double kExactSimplex = 1e-8;

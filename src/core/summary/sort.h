@@ -12,7 +12,7 @@ namespace kde {
 // the calling thread; needs as much memory again while it runs. Throws std::bad_alloc.
 bool sort_values(std::vector<double>* values, const Control& control);
 
-// The same for a few thousand values, not to be cancelled, without allocating: `scratch` has room
+// Sorts a few thousand values, not to be cancelled, without allocating: `scratch` has room
 // for as many.
 void sort_batch(std::span<double> values, std::span<double> scratch) noexcept;
 

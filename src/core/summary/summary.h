@@ -164,7 +164,7 @@ class Summary {
   // A bound for how far the count of the rows <= x, or < x, is from the truth, for every x, in
   // rows; 0: every cell is exact.
   double error_rows() const;
-  // The same of whatever lies in these cells, however it does.
+  // That bound of whatever lies in these cells, however it does.
   double error_of_cells() const;
   // Whether densities were merged whose counts are known within ranges, too: these are read evenly,
   // as a line or on the lattice.

@@ -61,7 +61,7 @@ class DeviceSample {
   virtual Status full(std::span<const double> a, Precision precision, const Control& control,
                       std::span<double> out) = 0;
 
-  // The same two, then d x d: sum_{i<j} (once e + twice e^2) y y', both triangles.
+  // full()'s two sums, then d x d: sum_{i<j} (once e + twice e^2) y y', both triangles.
   virtual Status scatter(std::span<const double> a, double once, double twice, Precision precision,
                          const Control& control, std::span<double> out) = 0;
 

@@ -35,7 +35,7 @@ double predicted_device_ms(const SumsWork& work, double pair_rate);
 
 // Milliseconds from asking for a service to its first answer: a context on each card.
 inline constexpr double kServiceStartMs = 1500;
-// The same of one that has failed: it is started again after a second.
+// Of a service that has failed: it is started again after a second.
 inline constexpr double kServiceReturnMs = 1000 + kServiceStartMs;
 
 }  // namespace kde

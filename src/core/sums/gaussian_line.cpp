@@ -81,7 +81,7 @@ class LineSums : public GaussianPairSums {
     return Status::success();
   }
 
-  // The same, and *square = sum (D/s)^2 exp(-D^2/(2 s^2)).
+  // The kernel's sum, and *square = sum (D/s)^2 exp(-D^2/(2 s^2)).
   Status kernel_and_square(double s, double* sum, double* square) {
     if (Status status = kernel(s, sum); !status.ok()) return status;
     double order2 = 0;

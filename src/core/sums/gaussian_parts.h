@@ -69,7 +69,7 @@ struct GaussianKernels {
   // For scales[k], 1e-35 to 1e30: out[2 k] += sum e, out[2 k + 1] += sum e^2, e = 2^(-s scales[k])
   // with s the squared distance.
   using Sweep = void (*)(const PointRectangle& pairs, std::span<const double> scales, double* out);
-  // The same four a scale: sum e, sum e^2, sum S e, sum S e^2 with S = s.
+  // Four a scale: sum e, sum e^2, sum S e, sum S e^2 with S = s.
   using Slopes = Sweep;
   // out[0] += sum e, out[1] += sum e^2, and from out[2] on the lower triangle, d (d + 1)/2 numbers
   // row by row, of sum (once e + twice e^2) y y', y the difference of two points.

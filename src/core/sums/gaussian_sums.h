@@ -25,7 +25,7 @@ struct GaussianSums {
   double once = 0, twice = 0;
 };
 
-// The same for one h, and sum S e, sum S e^2 with S = |x_i - x_j|^2: what the derivative with
+// Both sums for one h, and sum S e, sum S e^2 with S = |x_i - x_j|^2: what the derivative with
 // respect to h takes.
 struct GaussianSlopes {
   GaussianSums sums;

@@ -46,7 +46,7 @@ MemoryContext aggregate_memory(FunctionCallInfo fcinfo);
 // memory at a time, as where groups are hashed. Error XX000 if no aggregate calls.
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);
 
-// The same for who adds up densities without an aggregate: fine.
+// An empty state for who adds up densities without an aggregate: fine.
 AggregateState* new_state(MemoryContext context, const Settings& settings);
 
 // Adds a density: a copy of it waits in `context`, the state's own. Error 53200.

@@ -29,7 +29,7 @@ Datum in_own_type(FunctionCallInfo fcinfo, kde::ValueType type, int as_type, dou
 
 // Estimate, lower and upper end as the call's record.
 Datum interval_record(FunctionCallInfo fcinfo, const kde::Interval& interval);
-// The same of an answer that is certain.
+// The record of an answer that is certain.
 inline Datum certain_record(FunctionCallInfo fcinfo, double x) {
   return interval_record(fcinfo, {x, x, x});
 }

@@ -53,11 +53,11 @@ bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* cal
 // Errors: those above.
 Accuracy read_accuracy(FunctionCallInfo fcinfo, int first);
 
-// The same of functions that answer no number, and take a density, a measure and a filter at most:
+// For functions that answer no number, and take a density, a measure and a filter at most:
 // arguments `measure` and `filter`, -1 where there is none.
 bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs, Call* call);
 
-// The same of a value of type kde that is no argument.
+// Of a value of type kde that is no argument.
 void read_value(Datum density, Needs needs, Call* call);
 
 // The interval's options with the rows that are known to have changed since the fit
@@ -70,7 +70,7 @@ double read_changed_rows(FunctionCallInfo fcinfo, int argument);
 
 // The stored density that a name says, or the value, of a non-null argument of type anykde. Valid
 // until the next look-up. Errors: as above.
-// The same of a column by itself.
+// The density of a column by itself.
 const kde::Header* density_of_column(TableColumn column);
 AnyDensity density_by_text(text* name);
 AnyDensity density_argument(FunctionCallInfo fcinfo, int argument);

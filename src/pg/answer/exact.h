@@ -25,11 +25,11 @@ NullableDatum exact_answer(Aggregate aggregate, const Question& question, const 
 // prints values: call it and exact_answer() with PinnedSettings.
 char* group_condition(const DensityKey& by, const char* group);
 
-// The same of percentile_disc of the question's only column.
+// The exact percentile_disc of the question's only column.
 NullableDatum exact_quantile(const Question& question, double fraction);
 
-// The same of each group of the question's `grouped`: count, sum and mean of its measure, NULL as
-// NaN; put() is called for each, most rows first. key: as the density has it, null for NULL.
+// Exact answers of each group of the question's `grouped`: count, sum and mean of its measure, NULL
+// as NaN; put() is called for each, most rows first. key: as the density has it, null for NULL.
 struct ExactGroup {
   const char* key;
   double count, sum, mean;

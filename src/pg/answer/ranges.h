@@ -40,7 +40,7 @@ bool read_sql_ranges(FunctionCallInfo fcinfo, int lower, const Question& questio
 // those of bound_to_double.
 kde::Range core_range(kde::ValueType type, const SqlRange& sql);
 
-// The same as the core has them. Errors: those of bound_to_double besides.
+// The ranges as the core has them. Errors: those of bound_to_double besides.
 bool read_ranges(FunctionCallInfo fcinfo, int lower, const Question& question, kde::Range* ranges);
 
 // An array of one dimension, its elements and their type.

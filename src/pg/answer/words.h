@@ -56,8 +56,8 @@ AskedWords read_word(const Question& question, const AnsweringDensity& density, 
 // Whether the words still are values of that type and collation, told apart by it as at the fit.
 bool are_words_of(Oid type, Oid collation, const kde::Header* density);
 
-// The same of values that plain SQL compares with a category of that type and collation; `given` is
-// theirs, and NULLs are none. False: the type has changed its meaning since the fit.
+// The ranks of values that plain SQL compares with a category of that type and collation; `given`
+// is theirs, and NULLs are none. False: the type has changed its meaning since the fit.
 bool find_words(Oid type, Oid collation, const kde::Header* density, Oid given,
                 const NullableDatum* values, int count, kde::WordSet* out);
 

@@ -20,7 +20,7 @@ class LockWaits {
   // Whether another process waits for a lock that conflicts with one `pid` holds.
   bool blocks_others(int pid) const;
 
-  // The same of a process that holds `tag` so that nobody may read it.
+  // Whether others wait for a process that holds `tag` so that nobody may read it.
   bool blocks_owner(const LOCKTAG& tag, int pid) const;
 
   // Whether another process holds a lock on the database itself under which nobody may connect to

@@ -24,8 +24,8 @@ bool decode_numeric(const char* payload, Size bytes, double* x);
 // theirs; beyond double's range, an infinity of its sign. Frees what it copies.
 double numeric_to_double(Datum value);
 
-// The same, but that a number of more than 15 digits never becomes the double of one that has no
-// more: it is that one's neighbour, on its side. So it is not counted as that number.
+// numeric_to_double(), but that a number of more than 15 digits never becomes the double of one
+// that has no more: it is that one's neighbour, on its side. So it is not counted as that number.
 double numeric_told_apart(Datum value);
 
 }  // namespace kde_pg

@@ -51,7 +51,7 @@ double value_to_double(kde::ValueType value_type, Datum value);
 // Errors: datatype_mismatch (42804) naming both types; what the types' input functions report.
 double bound_to_double(kde::ValueType value_type, Oid type, Datum value);
 
-// The same bound as a value to compare the column with in SQL: text is read as above, the rest is
+// A bound as a value to compare the column with in SQL: text is read as above, the rest is
 // as it is. Returns the value's type, no domain.
 Oid bound_to_sql(kde::ValueType value_type, Oid type, Datum* value);
 
@@ -60,14 +60,14 @@ Oid bound_to_sql(kde::ValueType value_type, Oid type, Datum* value);
 // `x` may be infinite where the type has infinities. numeric: shortest digits that read back as x.
 Datum double_to_value(kde::ValueType value_type, double x);
 
-// The same without an error: false where the type has no such value.
+// double_to_value() without an error: false where the type has no such value.
 bool try_double_to_value(kde::ValueType value_type, double x, Datum* out);
 
 // The value as palloc'ed text, as the type's output function prints it; where the type has no such
 // value, the number. Never an error.
 char* double_to_text(kde::ValueType value_type, double x);
 
-// The same of a place on the axis that need not be a value: between two integers it is a number,
+// As text a place on the axis that need not be a value: between two integers it is a number,
 // between two dates a time of day.
 char* place_to_text(kde::ValueType value_type, double x);
 

@@ -97,7 +97,7 @@ kde::Status absent(const char* why) {
   return kde::Status::error(kde::Code::unavailable, "%s", why);
 }
 
-// The same, and not tried again for a while by this session.
+// Absent, and not tried again for a while by this session.
 kde::Status in_vain(const char* why) {
   vain_since = GetCurrentTimestamp();
   return absent(why);

@@ -49,8 +49,8 @@ double next_attention(const Program& program);
 // kills what does not. May be called when none runs.
 void end_program(Program* program);
 
-// The same, and waits for its end for up to 200 ms, of which a program that lives needs a few. For
-// an exit callback. One that takes longer ends with status 0, whoever is its parent by then.
+// end_program(), and waits for its end for up to 200 ms, of which a program that lives needs a few.
+// For an exit callback. One that takes longer ends with status 0, whoever is its parent by then.
 void end_program_and_wait(Program* program);
 
 // True, once, with its exit status when it has ended; forgets it.

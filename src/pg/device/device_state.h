@@ -20,7 +20,8 @@ bool take_service_lock();
 // logged and no error.
 void write_service_state(const char* format, ...) pg_attribute_printf(1, 2);
 
-// The same: removes line and socket. Calls nothing that may raise an error.
+// Removes line and socket; for the worker that holds the lock. Calls nothing that may raise an
+// error.
 void remove_service_files();
 
 struct ServiceState {

@@ -180,7 +180,7 @@ List* places_in(Node* node, bool constants) {
   return out.found;
 }
 
-// The same whatever parameters and constants it has.
+// A tree that is the same whatever parameters and constants it has.
 Node* anonymous(Node* node) {
   Node* copy = static_cast<Node*>(copyObjectImpl(node));
   List* found = places_in(copy, true);

@@ -120,7 +120,7 @@ bool has_bound(const PlainQuery& query, int column) {
   return false;
 }
 
-// The same of those that densities know of every type of numbers, or of all that they hold.
+// By name what densities know of every type of numbers, or of all that they hold.
 bool named_answer_of(const char* name, PlainAggregate* out) {
   struct Known {
     const char* name;
@@ -728,7 +728,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
       if (reasons && is_readable(entry.key)) reasons.of(entry, q, query);
       if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
     }
-    // The same whether or not there are others.
+    // What is told is the same whether or not there are others.
     if (reasons.are_none())
       reasons.of_query(rte->relid,
                        is_readable(rte->relid)

@@ -331,7 +331,7 @@ Datum of_text(FunctionCallInfo fcinfo, const Arguments& at, Draw draw) {
 // several columns; 0A000 for what a category has not; those of read_density().
 KDE_EXPORT(kde_plot);
 Datum kde_plot(PG_FUNCTION_ARGS) { return kde_pg::plot(fcinfo, kde_pg::kPlot); }
-// The same of a name as text. (Beside the next an untyped literal would be of no one type.)
+// kde_plot of a name as text. (Beside the next an untyped literal would be of no one type.)
 KDE_EXPORT(kde_plot_name);
 Datum kde_plot_name(PG_FUNCTION_ARGS) {
   return kde_pg::of_text(fcinfo, kde_pg::kPlot, kde_pg::plot);
