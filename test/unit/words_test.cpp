@@ -114,11 +114,7 @@ Fitted fit(const std::vector<Row>& rows, std::span<const std::uint64_t> chosen, 
   FitReport report;
   const Status status = fit_column(sample, options, {}, &out.bytes, &report);
   EXPECT_TRUE(status.ok()) << status.message;
-  WordOptions own;
-  own.rows_per_row_read = options.rows_per_row_read;
-  own.every_row_read = options.every_row_read;
-  own.share_of_blocks = options.share_of_blocks;
-  EXPECT_TRUE(words.append(own, &out.bytes).ok());
+  EXPECT_TRUE(words.append(options, &out.bytes).ok());
   const Status valid = validate(out.bytes.data(), out.bytes.size());
   EXPECT_TRUE(valid.ok()) << valid.message;
   return out;
@@ -676,9 +672,9 @@ TEST(Words, OfNoRowsAndPlacesAreKept) {
   Fitted f;
   FitReport report;
   EXPECT_TRUE(fit_column(sample, options, {}, &f.bytes, &report).ok());
-  WordOptions own;
+  FitOptions own;
   own.every_row_read = true;
-  own.flags = kPlaced;
+  own.word_flags = kPlaced;
   EXPECT_TRUE(words.append(own, &f.bytes).ok());
   const Status valid = validate(f.bytes.data(), f.bytes.size());
   ASSERT_TRUE(valid.ok()) << valid.message;
@@ -714,9 +710,9 @@ TEST(Words, OfAPlaceBeyondThoseThatAreKeptAreValid) {
   DensityBytes bytes;
   FitReport report;
   EXPECT_TRUE(fit_column(sample, options, {}, &bytes, &report).ok());
-  WordOptions own;
+  FitOptions own;
   own.every_row_read = true;
-  own.flags = kPlaced;
+  own.word_flags = kPlaced;
   EXPECT_TRUE(words.append(own, &bytes).ok());
   const Status valid = validate(bytes.data(), bytes.size());
   EXPECT_TRUE(valid.ok()) << valid.message;

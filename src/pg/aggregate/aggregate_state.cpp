@@ -279,15 +279,16 @@ Datum finish_state(const AggregateState& state) {
   AggregateState* settled = copy_state(context, state);
   constexpr char kDoing[] = "make a density of the values";
   settle_state(settled);
-  kde::FinishOptions options;
+  kde::FitOptions options;
   options.method = state.settings.method;
   options.value_type = state.settings.type;
   options.lattice_step = lattice_step_of(state.settings.type, -1);
   options.budget = static_cast<std::size_t>(state.settings.bytes);
-  options.measures = settled->measures;
   std::copy(std::begin(state.settings.measure_type), std::end(state.settings.measure_type),
             std::begin(options.measure_types));
-  check_status(kde::finish(settled->summary, options, begin_core_work(1), density), kDoing);
+  check_status(
+      kde::finish(settled->summary, options, begin_core_work(1), density, settled->measures),
+      kDoing);
   const Datum result = density_to_datum(*density);
   MemoryContextDelete(context);
   return result;

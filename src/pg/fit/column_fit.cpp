@@ -148,9 +148,7 @@ kde::Status ColumnEstimate::fit(const ColumnTypes& types, const ScanResult& scan
   options_.value_type = types.value_type[0];
   options_.lattice_step = types.lattice_step[0];
   std::copy_n(types.value_type + 1, measures_, options_.measure_types);
-  options_.rows_per_row_read = scan.rows_per_row_read;
-  options_.every_row_read = scan.every_row_read;
-  options_.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
+  static_cast<kde::ReadShare&>(options_) = scan;
   options_.engine = engine;
   return kde::fit_column(sample_, options_, control, &density_, &report_);
 }

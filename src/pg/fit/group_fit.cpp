@@ -206,13 +206,11 @@ void GroupEstimate::scanned() {
 kde::Status GroupEstimate::fit(const ColumnTypes& types, const ScanResult& scan,
                                const kde::Engine& engine, const kde::Control& control) noexcept {
   if (kde::Status s = column_->fit(types, scan, engine, control); !s.ok()) return s;
-  kde::GroupOptions options;
-  options.fit.value_type = types.value_type[0];
-  options.fit.lattice_step = types.lattice_step[0];
-  std::copy_n(types.value_type + 1, measures_, options.fit.measure_types);
-  options.fit.rows_per_row_read = scan.rows_per_row_read;
-  options.fit.every_row_read = scan.every_row_read;
-  options.fit.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
+  kde::FitOptions options;
+  static_cast<kde::ReadShare&>(options) = scan;
+  options.value_type = types.value_type[0];
+  options.lattice_step = types.lattice_step[0];
+  std::copy_n(types.value_type + 1, measures_, options.measure_types);
   density_ = column_->density();
   return groups_.append(options, control, &density_, &report_);
 }

@@ -104,9 +104,7 @@ class JointEstimate final : public Estimate {
       options_.word_type[k] = word_type_[k].number();
       options_.word_flags[k] = word_flags(word_type_[k]);
     }
-    options_.rows_per_row_read = scan.rows_per_row_read;
-    options_.every_row_read = scan.every_row_read;
-    options_.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
+    static_cast<kde::ReadShare&>(options_) = scan;
     options_.engine = engine;
     in_the_way_ = -1;
     return kde::fit_joint(sample_, options_, control, &density_, &report_, &in_the_way_);

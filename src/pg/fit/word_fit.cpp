@@ -113,22 +113,16 @@ void WordEstimate::scanned() {
 kde::Status WordEstimate::fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine&,
                               const kde::Control& control) noexcept {
   kde::FitOptions options;
+  static_cast<kde::ReadShare&>(options) = scan;
   options.value_type = kde::ValueType::category;
   options.lattice_step = 1;
   options.as_counted = true;
   std::copy_n(types.value_type + 1, measures_, options.measure_types);
-  options.rows_per_row_read = scan.rows_per_row_read;
-  options.every_row_read = scan.every_row_read;
-  options.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
   if (kde::Status s = kde::fit_column(sample_, options, control, &density_, &report_); !s.ok())
     return s;
-  kde::WordOptions words;
-  words.rows_per_row_read = options.rows_per_row_read;
-  words.every_row_read = options.every_row_read;
-  words.share_of_blocks = options.share_of_blocks;
-  words.type = type_.number();
-  words.flags = word_flags(type_);
-  return words_.append(words, &density_);
+  options.word_type = type_.number();
+  options.word_flags = word_flags(type_);
+  return words_.append(options, &density_);
 }
 
 void WordEstimate::describe(DensityFit* fit) const {

@@ -455,6 +455,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   result->blocks_total = leaves.blocks;
   result->blocks_read = wanted;
   result->every_row_read = every_row;
+  result->share_of_blocks = keep;
   result->rows_per_row_read =
       every_row ? 1 : static_cast<double>(leaves.blocks) / static_cast<double>(wanted);
   // Before rows are looked up again.

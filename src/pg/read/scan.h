@@ -47,23 +47,14 @@ struct ScanOptions {
   Oid leaf = InvalidOid;
 };
 
-struct ScanResult {
+// rows_per_row_read is 1 exactly when every row was read.
+struct ScanResult : kde::ReadShare {
   int64 blocks_total = 0, blocks_read = 0;  // of those that were drawn from
-  // rows of the table per row read, >= 1; 1 exactly when every row was read
-  double rows_per_row_read = 1;
-  bool every_row_read = false;
   // with a filter, rows of the table as estimated from those met, accepted or not; -1: a query
   // applied it
   double table_rows = -1;
   bool elsewhere = false;  // queries see other rows than the tables'; those were read
   Proof proof;             // of the rows; in the caller's memory context
-
-  double share_of_blocks() const {
-    return blocks_total > 0 ? static_cast<double>(blocks_read) / static_cast<double>(blocks_total)
-                            : 1;
-  }
-  // Of the blocks, or of the rows where they came one by one.
-  double share_read() const { return blocks_total > 0 ? share_of_blocks() : 1 / rows_per_row_read; }
 };
 
 class Categories;
