@@ -2,12 +2,12 @@
 // and those of each group beside them (kde::Groups).
 #pragma once
 
-#include "pg/fit/density_fit.h"
+#include "pg/fit/estimate.h"
 
 namespace kde_pg {
 
-// As new_estimate(), for a key with groups. Errors besides: 22023 for another method than auto or a
-// sample of so many rows; 42883 for a type that cannot be grouped.
+// The estimate of a key with groups, in `context`. Errors: 22023 for another method than auto or a
+// sample of so many rows; 0A000; 42883 for a type that cannot be grouped.
 Estimate* new_group_estimate(const DensityRequest& request, MemoryContext context);
 
 }  // namespace kde_pg

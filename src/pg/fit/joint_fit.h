@@ -2,11 +2,11 @@
 // column's distribution (core/joint/sampler.h), kde::fit_joint.
 #pragma once
 
-#include "pg/fit/density_fit.h"
+#include "pg/fit/estimate.h"
 
 namespace kde_pg {
 
-// As new_estimate(), for a key of 2 columns or more.
+// The estimate of a key of 2 columns or more, in `context`. Errors: 22023, 0A000, 54000.
 Estimate* new_joint_estimate(const DensityRequest& request, MemoryContext context);
 
 }  // namespace kde_pg

@@ -11,6 +11,8 @@
 #include "pg/catalog/shards.h"
 #include "pg/fit/column_fit.h"
 #include "pg/fit/fit_log.h"
+#include "pg/fit/road.h"
+#include "pg/fit/store.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
@@ -47,16 +49,12 @@ struct Parts {
   MemoryContext memory;
 };
 
-Settings settings_of_parts(const DensityRequest& request, const ColumnTypes& types) {
+Settings settings_of_parts(const DensityRequest& request) {
+  const ColumnTypes types = check_types(request.key);
   Settings out = {types.value_type[0], read_column_method(request.asked.method),
                   static_cast<int32>(kde::kMaxBytes), request.key.measures};
   std::copy_n(types.value_type + 1, request.key.measures, out.measure_type);
   return out;
-}
-
-bool same_settings(const Settings& a, const Settings& b) {
-  return a.type == b.type && a.method == b.method && a.measures == b.measures &&
-         std::equal(a.measure_type, a.measure_type + a.measures, b.measure_type);
 }
 
 const kde::Header* header_of(struct varlena* density) {
@@ -75,7 +73,7 @@ bool is_of(List* kept, const Settings& settings) {
   foreach (cell, kept) {
     const auto* part = static_cast<const KeptPart*>(lfirst(cell));
     if (part->density != nullptr)
-      return same_settings(settings_of(*header_of(part->density), settings.bytes), settings);
+      return settings_of(*header_of(part->density), settings.bytes) == settings;
   }
   return true;
 }
@@ -121,18 +119,23 @@ KeptParts match_parts(List* numbers, List* kept, Parts* parts) {
   return out;
 }
 
-// Of a part without values its NULLs.
-Datum density_of_nulls(const Settings& settings, double nulls) {
-  AggregateState* state = new_state(CurrentMemoryContext, settings);
-  if (nulls > 0) state->summary.add_null(nulls);
-  return finish_state(*state);
-}
-
-// In the current memory context; null where the part has no row.
-struct varlena* density_of(const PartFit& made, const Settings& settings) {
-  const Datum density = made.density != 0 ? made.density
-                        : made.nulls > 0  ? density_of_nulls(settings, made.nulls)
-                                          : 0;
+// The density of a part, in the current memory context; null where it has no row.
+struct varlena* fit_part(const DensityRequest& request, Relation relation,
+                         const ScanOptions& options, Proof* proof) {
+  Road road;
+  road.begin(&request, 1, relation);
+  road.read(options, false);
+  *proof = road.scan().proof;
+  Datum density = 0;
+  if (road.nothing_to_fit() == nullptr) {
+    road.fit();
+    density = density_to_datum(road.estimate().density());
+  } else if (const double nulls = road.estimate().nulls_read(); nulls > 0) {
+    AggregateState* state = new_state(CurrentMemoryContext, settings_of_parts(request));
+    state->summary.add_null(nulls * road.scan().rows_per_row_read);
+    density = finish_state(*state);
+  }
+  road.end();
   return reinterpret_cast<struct varlena*>(DatumGetPointer(density));
 }
 
@@ -156,8 +159,7 @@ List* leaf_numbers(Relation relation, const DensityKey& key) {
 }
 
 // Fits those that changed, or came.
-void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTypes& types,
-                Parts* parts) {
+void fit_leaves(const DensityRequest& request, Relation relation, Parts* parts) {
   auto* live = static_cast<double*>(palloc(sizeof(double) * (parts->count + 1)));
   double all_live = 0;
   for (int i = 0; i < parts->count; ++i) {
@@ -165,23 +167,22 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
         read_counters(static_cast<Oid>(parts->item[i]->part), AskPlanner::no).live());
     all_live += live[i];
   }
-  PartRequest wanted;
-  wanted.bytes = bytes_of_each(kBytesOfParts, parts->count);
-  wanted.least_blocks = kLeastPartBlocks;
+  DensityRequest own = request;
+  own.bytes = bytes_of_each(kBytesOfParts, parts->count);
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
-    wanted.leaf = static_cast<Oid>(part->part);
+    const auto leaf = static_cast<Oid>(part->part);
     // Under an old snapshot rows may be there that it does not see.
-    if (!IsolationUsesXactSnapshot() &&
-        is_unchanged(wanted.leaf, part->proof, RelationGetRelid(relation)))
+    if (!IsolationUsesXactSnapshot() && is_unchanged(leaf, part->proof, RelationGetRelid(relation)))
       continue;
-    wanted.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
+    own.asked.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
     // Each has its share of the blocks, by its rows where they are known.
     const double share = all_live > 0 ? live[i] / all_live : 1.0 / parts->count;
-    wanted.blocks = Max(kLeastPartBlocks, static_cast<int64>(share * option_sample_blocks));
-    const PartFit made = fit_leaf(request, relation, types, wanted);
-    part->density = density_of(made, parts->settings);
-    part->proof = made.proof;
+    ScanOptions options =
+        scan_options(own, Max(kLeastPartBlocks, static_cast<int64>(share * option_sample_blocks)));
+    options.leaf = leaf;
+    options.least_blocks = kLeastPartBlocks;
+    part->density = fit_part(own, relation, options, &part->proof);
     note_definition(RelationGetRelid(relation), columns_read_by(request.key), &part->proof);
     parts->read[i] = true;
   }
@@ -361,13 +362,10 @@ void keep_parts(int64 id, const Parts& parts, const KeptParts& of_before, const 
 
 // Null, or of what densities are that are not added up.
 const char* why_not_added_up(const DensityRequest& request) {
-  if (request.key.columns > 1) return "several columns";
-  if (request.key.groups > 0) return "groups";
-  int32 typmod;
-  kde::ValueType type;
-  const bool is_category = value_type_of(key_column_type(request.key, 0, &typmod), &type) &&
-                           type == kde::ValueType::category;
-  return is_category ? "categories" : nullptr;
+  return request.key.columns > 1       ? "several columns"
+         : request.key.groups > 0      ? "groups"
+         : is_category(request.key, 0) ? "categories"
+                                       : nullptr;
 }
 
 // Null, or an option that has no meaning for parts.
@@ -393,27 +391,6 @@ void check_incremental(const DensityRequest& request) {
                     errhint("sample_rows => -1 reads every row of each part.")));
 }
 
-int64 store_value(const DensityRequest& request, const Counters& counters, const Proof& proof,
-                  Datum density, const char* model, double scan_ms, DensityFit* fit) {
-  const kde::Header* header = density_from_datum(density, nullptr);
-  *fit = {};
-  FitRecord& record = fit->record;
-  record.density = reinterpret_cast<struct varlena*>(DatumGetPointer(density));
-  record.request = request.asked;
-  record.counters = counters;
-  record.proof = proof;
-  record.scan_ms = scan_ms;
-  record.threads = 1;
-  record.model = model;
-  record.rows_read = static_cast<int64>(Min(header->sample_rows, 0x1p62));
-  for (const auto& shape : header->count_variance)
-    record.design_effect = Max(record.design_effect, static_cast<double>(shape[0]));
-  record.table_rows = table_rows(request.key, counters, -1, header->rows + header->nulls);
-  describe_density(header, fit);
-  progress_phase(Phase::storing);
-  return catalog_store(request.key, record, request.locked);
-}
-
 bool is_read_by_shard(const DensityRequest& request) {
   return why_not_added_up(request) == nullptr && option_not_of_parts(request) == nullptr &&
          is_of_shards(request.key.relation);
@@ -422,12 +399,10 @@ bool is_read_by_shard(const DensityRequest& request) {
 const char* fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit) {
   const DensityKey& key = request.key;
   check_incremental(request);
-  const ColumnTypes types = check_types(key);
+  const Settings settings = settings_of_parts(request);
   instr_time begun;
   INSTR_TIME_SET_CURRENT(begun);
-  progress_begin(key, request.operation);
-  if (request.locked == nullptr) catalog_lock(key);
-  KDE_FAULT("fit.locked");
+  begin_to_store(request);
   instr_time start;
   INSTR_TIME_SET_CURRENT(start);
   MemoryContext memory =
@@ -447,7 +422,7 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   parts.item = static_cast<KeptPart**>(palloc(sizeof(KeptPart*) * (list_length(numbers) + 1)));
   parts.read = static_cast<bool*>(palloc0(sizeof(bool) * (list_length(numbers) + 1)));
   parts.memory = memory;
-  parts.settings = settings_of_parts(request, types);
+  parts.settings = settings;
   bool renew = request.locked == nullptr || request.every_part || is_of_its_time(key);
   List* kept = renew ? NIL : parts_of(request.locked->entry->id);
   if (renew || !is_of(kept, parts.settings)) {
@@ -458,7 +433,7 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   if (of_shards) {
     fit_shards(request, relation, &parts, &counters);
   } else {
-    fit_leaves(request, relation, types, &parts);
+    fit_leaves(request, relation, &parts);
   }
   KDE_FAULT("fit.scanned");
 
@@ -516,25 +491,24 @@ Datum kde_shard_density(PG_FUNCTION_ARGS) {
   request.asked.sample_rows = PG_GETARG_BOOL(5) ? -1 : kAllRowsRead;
   check_incremental(request);
   check_readable(request.key);
-  PartRequest part;
-  part.as_owner = false;
-  part.blocks = Max(PG_GETARG_INT64(6), INT64CONST(1));
-  part.bytes = static_cast<Size>(Max(Min(PG_GETARG_INT32(7), static_cast<int32>(kde::kMaxBytes)),
-                                     static_cast<int32>(kLeastPartBytes)));
+  request.bytes = static_cast<Size>(Max(Min(PG_GETARG_INT32(7), static_cast<int32>(kde::kMaxBytes)),
+                                        static_cast<int32>(kLeastPartBytes)));
   // Shards that were filled alike must not give the same blocks.
-  part.seed = PG_GETARG_INT64(8) ^ static_cast<int64>(static_cast<uint64>(oid) << 20);
+  request.asked.seed = PG_GETARG_INT64(8) ^ static_cast<int64>(static_cast<uint64>(oid) << 20);
   Relation relation = try_relation_open(oid, AccessShareLock);
   if (relation == nullptr)
     ereport(ERROR,
             (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", oid)));
   check_kind(relation);
   check_readable(request.key);
-  const ColumnTypes types = check_types(request.key);
+  ScanOptions options = scan_options(request, Max(PG_GETARG_INT64(6), INT64CONST(1)));
+  options.least_blocks = 1;
+  options.as_owner = false;
+  Proof proof;
   progress_begin(request.key, request.operation);
-  const PartFit made = fit_leaf(request, relation, types, part);
+  struct varlena* density = fit_part(request, relation, options, &proof);
   progress_end();
   relation_close(relation, NoLock);
-  struct varlena* density = density_of(made, settings_of_parts(request, types));
   if (density == nullptr) PG_RETURN_NULL();
   PG_RETURN_POINTER(density);
 }

@@ -4,9 +4,9 @@
 #include "pg/base/result_set.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
-#include "pg/fit/density_fit.h"
 #include "pg/fit/fit_record.h"
 #include "pg/fit/part_fit.h"
+#include "pg/fit/road.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -128,13 +128,22 @@ void put_row(Tuplestorestate* rows, TupleDesc desc, const char* column, const ch
 }
 
 void fit_together(Column** columns, int n, const DensityRequest* requests, Relation relation) {
-  const char* reason[kde::kMaxColumns] = {};
-  DensityFit fit[kde::kMaxColumns] = {};
-  fit_columns_together(requests, n, relation, reason, fit);
+  Road road;
+  road.begin(requests, n, relation);
+  DensityKey all;
+  all.relation = RelationGetRelid(relation);
+  all.columns = n;
+  for (int k = 0; k < n; ++k) all.column[k] = requests[k].key.column[0];
+  progress_begin(all, Operation::fit);
+  for (int k = 0; k < n; ++k) catalog_lock(requests[k].key);
+  road.read(scan_options(requests[0]), true);
+  road.fit();
   for (int k = 0; k < n; ++k) {
-    columns[k]->reason = reason[k];
-    columns[k]->fit = fit[k];
+    columns[k]->reason = road.nothing_to_fit(k);
+    if (columns[k]->reason == nullptr) road.store(k, &columns[k]->fit);
   }
+  progress_end();
+  road.end();
 }
 
 // Columns that shards summarise by themselves are fitted one by one, the others by one scan.

@@ -42,6 +42,10 @@ struct ScanOptions {
   int64 sample_blocks = 0;  // >= 1; ignored with every_row
   int64 least_blocks = 1;   // where they travel, and a tenth of sample_blocks is less
   uint64 seed = 0;
+  // As the relation's owner, with nothing of the caller's search path in reach, as foreign tables
+  // and expressions may run code, and foreign tables use the owner's user mapping; then volatile
+  // expressions are refused (42P17). Else as the current user.
+  bool as_owner = true;
   bool by_query = false;  // the whole tree by one query, whose policies apply
   // One leaf of the tree alone, by leaf_relations(); invalid: all.
   Oid leaf = InvalidOid;
@@ -89,12 +93,12 @@ class RowSink {
 // has rows of its own beside its children's, or columns that are computed by the whole tree.
 List* leaf_relations(Relation relation, const DensityKey& key);
 
-// Hands every row read to `sink`. relation: the key's, locked by the caller with at least
-// AccessShareLock; children are locked here, until the transaction ends, and columns matched by
-// name. key: analysed; value_types: of its columns. Runs as the current user, and its expressions
-// with them (AsOwner, pinned.h); calls CHECK_FOR_INTERRUPTS at least per block.
+// Hands every row read to `sink`, whose columns are the key's with its measures and what groups are
+// by. relation: the key's, locked by the caller with at least AccessShareLock; children are locked
+// here, until the transaction ends, and columns matched by name. key: analysed; value_types: of its
+// columns. Calls CHECK_FOR_INTERRUPTS at least per block.
 // Errors: those of the table access and of the expressions; out_of_memory (53200) of the sink.
 void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
-               const ScanOptions& options, const char* doing, RowSink* sink, ScanResult* result);
+               const ScanOptions& options, RowSink* sink, ScanResult* result);
 
 }  // namespace kde_pg
