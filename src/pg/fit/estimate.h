@@ -90,4 +90,10 @@ class Estimate : public RowSink {
   kde::DensityBytes density_;  // by fit()
 };
 
+// That of a key of several columns, of a category, with groups, all in `context`, as new_estimate()
+// (road.cpp). Errors: 22023, 0A000, 54000, 42883 for a type that cannot be grouped.
+Estimate* new_joint_estimate(const DensityRequest& request, MemoryContext context);
+Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context);
+Estimate* new_group_estimate(const DensityRequest& request, MemoryContext context);
+
 }  // namespace kde_pg

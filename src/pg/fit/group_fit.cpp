@@ -1,8 +1,6 @@
 // Fitting groups: from a row's values of what they are by to their numbers, and back to keys as
 // text when all is read. A key is its value as PostgreSQL prints it; of several columns the array
 // of those, text[].
-#include "pg/fit/group_fit.h"
-
 #include "pg/base/owned.h"
 #include "pg/base/pinned.h"
 #include "pg/fit/column_fit.h"

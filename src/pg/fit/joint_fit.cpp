@@ -1,13 +1,12 @@
 // Fitting several columns: the sample's size, errors that name the column in the way, the values of
 // categories among them (word_fit.h), and what is recorded.
-#include "pg/fit/joint_fit.h"
-
 #include "pg/base/number_array.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
 #include "pg/catalog/expression.h"
 #include "pg/device/device.h"
 #include "pg/fit/bandwidth.h"
+#include "pg/fit/estimate.h"
 #include "pg/fit/word_fit.h"
 
 #include "core/kde.h"

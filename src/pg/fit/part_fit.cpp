@@ -10,7 +10,6 @@
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/shards.h"
 #include "pg/fit/column_fit.h"
-#include "pg/fit/fit_log.h"
 #include "pg/fit/road.h"
 #include "pg/fit/store.h"
 #include "pg/type/density_datum.h"

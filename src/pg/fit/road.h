@@ -17,6 +17,11 @@ namespace kde_pg {
 // asks has done so.
 void begin_to_store(const DensityRequest& request);
 
+// The line that the server's log keeps of a fit that took long (kde_aqp.log_min_duration): what was
+// read, and what each step took. begun: when it asked for its lock.
+void log_long_fit(const DensityKey& key, const FitRecord& record, int64 sample_rows,
+                  instr_time begun);
+
 // What a request reads. blocks: at most; 0: as the option says.
 ScanOptions scan_options(const DensityRequest& request, int64 blocks = 0);
 

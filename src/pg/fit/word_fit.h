@@ -18,8 +18,4 @@ void keep_words(const Categories& categories, WordType* type, kde::Words* words)
 // FitOptions::word_flags.
 uint32 word_flags(const WordType& type);
 
-// The estimate of a key of one column that is a category, in `context`. Errors: 22023 for another method
-// than auto or a sample of so many rows.
-Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context);
-
 }  // namespace kde_pg
