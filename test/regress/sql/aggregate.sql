@@ -2,6 +2,7 @@
 --
 -- Columns of few distinct values are held exactly: whatever the plan, their densities have the same
 -- text. Others are compared within the error they state.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS aggregate CASCADE;
 CREATE SCHEMA aggregate;

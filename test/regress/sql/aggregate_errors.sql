@@ -1,4 +1,5 @@
 -- What kde_agg, rollup, kde_points and kde_histogram refuse, and how they say so.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS aggregate_errors CASCADE;
 CREATE SCHEMA aggregate_errors;

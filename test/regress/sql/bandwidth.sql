@@ -1,5 +1,6 @@
 -- Bandwidths of arrays: every method against reference values computed directly in double precision,
 -- and what they do with ties, bounds, extreme scales and bad input.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS bandwidth CASCADE;
 CREATE SCHEMA bandwidth;

@@ -1,4 +1,5 @@
 -- Columns of every type: fits, bounds typed and untyped, answers in the column's own type, limits.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS column_types CASCADE;
 CREATE SCHEMA column_types;

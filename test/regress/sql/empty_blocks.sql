@@ -1,5 +1,6 @@
 -- Empty blocks at the end of a file are none of those that a sample is drawn from. Every version leaves them where VACUUM does not cut
 -- them off; from 16 on COPY and CREATE TABLE AS do.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 CREATE TABLE tail (v int, pad text);
 INSERT INTO tail SELECT i, repeat('x', 100) FROM generate_series(1, 20000) AS i;

@@ -1,5 +1,6 @@
 -- The kernel estimate at given points: against the closed form, what arrays it takes, and what it
 -- does with extreme scales and bad input.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS evaluate CASCADE;
 CREATE SCHEMA evaluate;

@@ -1,5 +1,6 @@
 -- Densities of expressions and of the rows that a filter accepts: what is allowed in them, what they
 -- are called, how they are read, by whom, and what becomes of them.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS filter, regress_kde_evil CASCADE;
 DROP ROLE IF EXISTS regress_kde_owner, regress_kde_some, regress_kde_all;

@@ -1,5 +1,6 @@
 -- Fitting: bandwidths against reference values, the kernel sum against its closed form, samples and
 -- seeds, and every kind of relation.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS fit CASCADE;
 CREATE SCHEMA fit;

@@ -1,4 +1,5 @@
 -- Densities with groups beside SQL, and what they refuse. Exact, as every row is read and dates are few.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 CREATE TYPE size AS ENUM ('small', 'large');
 CREATE TABLE grouped (day date, region text, store int, size size, amount numeric(8,2), price float8);
 INSERT INTO grouped

@@ -1,5 +1,6 @@
 -- Densities that are fitted by part: what refreshes read again as partitions change, come and go, beside SQL;
 -- and densities that are stored as values.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS incremental CASCADE;
 CREATE SCHEMA incremental;

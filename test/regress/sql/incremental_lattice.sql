@@ -1,5 +1,6 @@
 -- Parts of an incremental density whose values lie on a coarser step than their type's: each part is a few
 -- ranges, and their sum counts on the same lattice, or says how far off it may be.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS incremental_lattice CASCADE;
 CREATE SCHEMA incremental_lattice;

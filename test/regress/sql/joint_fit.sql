@@ -1,6 +1,7 @@
 -- Densities of several columns: what kde_fit records, what names them, what becomes of them under
 -- RENAME, DROP and other DDL, who may see them, and what bad input gets. What they answer is tested
 -- elsewhere.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS joint_fit CASCADE;
 DROP ROLE IF EXISTS regress_kde_joint, regress_kde_part, regress_kde_whole;

@@ -1,5 +1,6 @@
 -- Categories beside numbers in densities of several columns: boxes on numbers and values of
 -- categories, beside SQL.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS joint_words CASCADE;
 CREATE SCHEMA joint_words;

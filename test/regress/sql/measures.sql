@@ -1,5 +1,6 @@
 -- Measures beside the density of a column: what SUM, AVG, COUNT and variance of other columns over its ranges
 -- are, beside SQL; how they are fitted, found, renamed, refreshed, read and refused.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS measures CASCADE;
 CREATE SCHEMA measures;

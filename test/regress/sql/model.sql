@@ -1,5 +1,6 @@
 -- What `auto` makes of a column: lattices, heaps, values apart, supports, the sample itself, every row;
 -- and what the answers on lattices are.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS model CASCADE;
 CREATE SCHEMA model;

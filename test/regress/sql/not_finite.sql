@@ -1,6 +1,7 @@
 -- NaN and infinities as bounds and as values, of every type that has them: whatever is answered is what the exact
 -- plan answers, by comparisons, lists and buckets, and by functions. Only what differs is printed, and how many
 -- questions there were.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET search_path = public;
 CREATE SCHEMA not_finite;
 SET search_path = not_finite, public;

@@ -1,5 +1,6 @@
 -- A NULL density gives NULL, or no row, in every function that takes one, whatever else is asked. All of them,
 -- from the catalog.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS null_density CASCADE;
 CREATE SCHEMA null_density;

@@ -1,6 +1,7 @@
 -- A NULL is no row of a range: a column that a question names counts with its values, one without
 -- bounds with all of them; a column that is not named is no condition. Every form against SQL, over
 -- rows with NULL in one column, the other, both and neither.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 CREATE TABLE holes (a int, b float8, c numeric);
 INSERT INTO holes SELECT CASE WHEN i % 2 = 0 THEN i % 50 END, CASE WHEN i % 5 < 3 THEN i * 37 % 1000 END,

@@ -1,4 +1,5 @@
 -- Categories: columns that are compared for equality, asked by equality and IN, beside SQL.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS words CASCADE;
 CREATE SCHEMA words;
