@@ -27,7 +27,6 @@
 #include "core/density/text.h"
 #include "core/density/word_format.h"
 #include "core/estimate/kernel_estimate.h"
-#include "core/fit/finish.h"
 #include "core/fit/fit.h"
 #include "core/fit/groups.h"
 #include "core/fit/words.h"

@@ -176,15 +176,14 @@ inline void roll_up(const std::vector<const Header*>& densities) {
   check(h.measures > 0 ? measures.merge_many(densities, &*summary)
                        : summary->merge_many(densities));
   check(measures.settle(&*summary));
-  FinishOptions options;
+  FitOptions options;
   options.method = (h.flags & kBounded) != 0 ? Method::automatic : h.method;
   options.value_type = h.value_type;
-  options.measures = &measures;
   options.budget = h.measures > 0 ? kLeastMeasuredBytes + 4096 : 4096;
   for (int k = 0; k < h.measures; ++k)
     options.measure_types[k] = MeasureView(&h, k).header().value_type;
   DensityBytes out;
-  const Status status = finish(*summary, options, Control{}, &out);
+  const Status status = finish(*summary, options, Control{}, &out, &measures);
   // Rows beyond all bounds are refused.
   if (status.code == Code::invalid_argument) return;
   check(status);

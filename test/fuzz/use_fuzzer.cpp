@@ -52,12 +52,11 @@ DensityBytes made(Shape shape, int rows, int measures, kde::Method method) {
     check(sums.add(x, {y, static_cast<std::size_t>(measures)}, &*summary));
   }
   check(sums.settle(&*summary));
-  kde::FinishOptions options;
+  kde::FitOptions options;
   options.method = method;
   options.budget = measures > 0 ? kde::kLeastMeasuredBytes + 2000 : 1500;
-  options.measures = &sums;
   DensityBytes out;
-  check(finish(*summary, options, kde::Control{}, &out));
+  check(finish(*summary, options, kde::Control{}, &out, &sums));
   return out;
 }
 

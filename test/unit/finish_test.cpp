@@ -1,6 +1,6 @@
 // From rows to a density: what is found of a column (lattice, bandwidth) against what is known of
 // it, and what the density says of its rows.
-#include "core/fit/finish.h"
+#include "core/fit/fit.h"
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ class Finish : public testing::Test {
  protected:
   Heap heap;
   Summary summary{heap.memory()};
-  FinishOptions options;
+  FitOptions options;
 
   void add(const std::vector<double>& rows) {
     for (const double x : rows) ASSERT_TRUE(summary.add(x).ok());

@@ -85,18 +85,16 @@ DensityBytes grouped(const std::vector<Row>& rows, std::span<const std::uint64_t
     if (group == 3) continue;
     EXPECT_TRUE(groups.set_key(g, name_of(group)).ok());
   }
-  GroupOptions options;
-  FitOptions& fit = options.fit;
+  FitOptions fit;
   fit.rows_per_row_read = static_cast<double>(blocks) / static_cast<double>(chosen.size());
   fit.share_of_blocks = 1 / fit.rows_per_row_read;
   fit.every_row_read = chosen.size() == blocks;
-  options.bytes = bytes;
   Sample sample;
   EXPECT_TRUE(all.finish(&sample).ok());
   DensityBytes density;
   FitReport fit_report;
   EXPECT_TRUE(fit_column(sample, fit, {}, &density, &fit_report).ok());
-  const Status status = groups.append(options, {}, &density, report);
+  const Status status = groups.append(fit, {}, &density, report, bytes);
   EXPECT_TRUE(status.ok()) << status.message;
   EXPECT_TRUE(validate(density.data(), density.size()).ok());
   return density;
@@ -313,14 +311,14 @@ TEST(Groups, OfOneRowReadHaveNoMean) {
       ASSERT_TRUE(groups.add({block == 7 && i == 3 ? 2U : 1U}, i, {&y, 1}).ok());
     }
   }
-  GroupOptions options;
-  options.fit.rows_per_row_read = 10;
-  options.fit.share_of_blocks = 0.1;
+  FitOptions options;
+  options.rows_per_row_read = 10;
+  options.share_of_blocks = 0.1;
   Sample sample;
   ASSERT_TRUE(all.finish(&sample).ok());
   DensityBytes density;
   FitReport fit_report;
-  ASSERT_TRUE(fit_column(sample, options.fit, {}, &density, &fit_report).ok());
+  ASSERT_TRUE(fit_column(sample, options, {}, &density, &fit_report).ok());
   GroupsReport report;
   ASSERT_TRUE(groups.append(options, {}, &density, &report).ok());
   GroupsView view(&density.header());
@@ -380,15 +378,14 @@ void take_second_look(bool met_all, std::size_t bytes, Second* out) {
   if (met_all) groups.met_all();
   for (std::size_t g = 0; g < groups.size(); ++g)
     ASSERT_TRUE(groups.set_key(g, std::to_string(groups.codes(g)[0])).ok());
-  GroupOptions options;
-  options.bytes = bytes;
-  options.fit.rows_per_row_read = 4;
-  options.fit.share_of_blocks = 0.25;
+  FitOptions options;
+  options.rows_per_row_read = 4;
+  options.share_of_blocks = 0.25;
   Sample sample;
   ASSERT_TRUE(all.finish(&sample).ok());
   FitReport fit_report;
-  ASSERT_TRUE(fit_column(sample, options.fit, {}, &out->density, &fit_report).ok());
-  ASSERT_TRUE(groups.append(options, {}, &out->density, &out->report).ok());
+  ASSERT_TRUE(fit_column(sample, options, {}, &out->density, &fit_report).ok());
+  ASSERT_TRUE(groups.append(options, {}, &out->density, &out->report, bytes).ok());
   ASSERT_TRUE(validate(out->density.data(), out->density.size()).ok());
 }
 
@@ -472,13 +469,13 @@ TEST(Groups, RefuseBytesThatEndTooSoon) {
       ASSERT_TRUE(all.add(i, measured).ok());
       ASSERT_TRUE(groups.add({i % 2}, i, measured).ok());
     }
-    GroupOptions options;
-    options.fit.every_row_read = true;
+    FitOptions options;
+    options.every_row_read = true;
     Sample sample;
     ASSERT_TRUE(all.finish(&sample).ok());
     DensityBytes density;
     FitReport fit_report;
-    ASSERT_TRUE(fit_column(sample, options.fit, {}, &density, &fit_report).ok());
+    ASSERT_TRUE(fit_column(sample, options, {}, &density, &fit_report).ok());
     GroupsReport report;
     ASSERT_TRUE(groups.append(options, {}, &density, &report).ok());
     ASSERT_TRUE(validate(density.data(), density.size()).ok());

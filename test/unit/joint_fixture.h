@@ -116,7 +116,7 @@ inline DensityBytes category() {
   DensityBytes out;
   FitReport report;
   must(fit_column(sample, options, {}, &out, &report));
-  WordOptions as;
+  FitOptions as;
   as.rows_per_row_read = 2;
   must(words.append(as, &out));
   return out;

@@ -2,7 +2,7 @@
 // marginals from all rows, coordinates by Axis, any weights.
 #pragma once
 
-#include "core/fit/finish.h"
+#include "core/fit/fit.h"
 #include "core/summary/summary.h"
 #include "core/joint/axis.h"
 #include "core/density/joint_format.h"
@@ -59,7 +59,7 @@ inline DensityBytes marginal(const Column& column) {
     }
   }
   EXPECT_TRUE(summary.settle().ok());
-  FinishOptions options;
+  FitOptions options;
   options.lattice_step = column.lattice_step;
   DensityBytes bytes;
   const Status s = finish(summary, options, {}, &bytes);

@@ -3,7 +3,7 @@
 #include "core/summary/measures.h"
 
 #include "core/density/text.h"
-#include "core/fit/finish.h"
+#include "core/fit/fit.h"
 #include "core/answer/measure_evidence.h"
 #include "core/summary/measure_encode.h"
 #include "core/summary/owned_summary.h"
@@ -43,11 +43,10 @@ class Column {
   }
   DensityBytes finish(std::size_t budget = kMaxBytes) {
     EXPECT_TRUE(measures.settle(&*summary).ok());
-    FinishOptions options;
-    options.measures = &measures;
+    FitOptions options;
     options.budget = budget;
     DensityBytes density;
-    const Status status = kde::finish(*summary, options, {}, &density);
+    const Status status = kde::finish(*summary, options, {}, &density, &measures);
     EXPECT_TRUE(status.ok()) << status.message;
     EXPECT_TRUE(validate(density.data(), density.size()).ok());
     EXPECT_LE(density.size(), budget);

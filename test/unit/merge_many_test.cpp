@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/fit/finish.h"
+#include "core/fit/fit.h"
 #include "core/answer/column_evidence.h"
 #include "core/kernel/normal.h"
 #include "core/sampling/block_choice.h"
@@ -127,7 +127,7 @@ void expect_sum(const std::string& kind, std::size_t count, int rows) {
     ASSERT_TRUE(singly->merge(*headers[k], cells[k]).ok());
   }
   DensityBytes density;
-  FinishOptions options;
+  FitOptions options;
   options.value_type = headers[0]->value_type;
   ASSERT_TRUE(finish(*many, options, Control{}, &density).ok());
   EXPECT_TRUE(validate(density.data(), density.size()).ok());
@@ -312,7 +312,7 @@ Parts even_parts(const std::vector<Steps>& steps, double type_step, std::vector<
 void expect_counts(const Summary& summary, double type_step, const std::vector<double>& rows,
                    double most_error, double step) {
   DensityBytes density;
-  FinishOptions options;
+  FitOptions options;
   options.lattice_step = type_step;
   ASSERT_TRUE(finish(summary, options, Control{}, &density).ok());
   ASSERT_TRUE(validate(density.data(), density.size()).ok());

@@ -71,7 +71,26 @@ struct Fitted {
     const Asked asked = ask(wanted);
     return interval_of(Wanted::count, density(), words(), asked.set(), options);
   }
+  // Of the measure, of those words.
+  Interval of(Wanted wanted, const WordSet& set) const {
+    return interval_of(wanted, density(), words(), MeasureView(&bytes.header(), 0), set, {});
+  }
 };
+
+// The density of words that are ranked and kept.
+void encode(Words* words, FitOptions options, Fitted* out) {
+  Sample sample;
+  EXPECT_TRUE(words->finish(&sample, {}).ok());
+  options.value_type = ValueType::category;
+  options.lattice_step = 1;
+  options.as_counted = true;
+  FitReport report;
+  const Status status = fit_column(sample, options, {}, &out->bytes, &report);
+  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(words->append(options, &out->bytes).ok());
+  const Status valid = validate(out->bytes.data(), out->bytes.size());
+  EXPECT_TRUE(valid.ok()) << valid.message;
+}
 
 Fitted fit(const std::vector<Row>& rows, std::span<const std::uint64_t> chosen, int measures = 0,
            std::size_t bytes = kWordsBytes, std::size_t block = kRowsOfABlock) {
@@ -100,27 +119,13 @@ Fitted fit(const std::vector<Row>& rows, std::span<const std::uint64_t> chosen, 
     EXPECT_TRUE(words.keep(number, text_of(word_of[number]), 0, &kept).ok());
     if (kept == Words::Kept::full) break;
   }
-  Sample sample;
-  EXPECT_TRUE(words.finish(&sample, {}).ok());
   FitOptions options;
-  options.value_type = ValueType::category;
-  options.lattice_step = 1;
-  options.as_counted = true;
   options.rows_per_row_read = static_cast<double>(blocks) / static_cast<double>(chosen.size());
   options.share_of_blocks = 1 / options.rows_per_row_read;
   options.every_row_read = chosen.size() == blocks;
   for (ValueType& type : options.measure_types) type = ValueType::float8;
   Fitted out;
-  FitReport report;
-  const Status status = fit_column(sample, options, {}, &out.bytes, &report);
-  EXPECT_TRUE(status.ok()) << status.message;
-  WordOptions own;
-  own.rows_per_row_read = options.rows_per_row_read;
-  own.every_row_read = options.every_row_read;
-  own.share_of_blocks = options.share_of_blocks;
-  EXPECT_TRUE(words.append(own, &out.bytes).ok());
-  const Status valid = validate(out.bytes.data(), out.bytes.size());
-  EXPECT_TRUE(valid.ok()) << valid.message;
+  encode(&words, options, &out);
   return out;
 }
 
@@ -150,10 +155,30 @@ bool holds(const Interval& interval, double truth) {
   return interval.lower - slack <= truth && truth <= interval.upper + slack;
 }
 
+// Of intervals how many hold the truth.
+struct Tally {
+  double asked = 0, counts = 0, sums = 0, means = 0;
+
+  void add(const Fitted& f, const WordSet& set, const Interval& count, double rows,
+           const Truth& truth) {
+    ++asked;
+    counts += holds(count, rows);
+    sums += holds(f.of(Wanted::sum, set), truth.sum);
+    means += holds(f.of(Wanted::mean, set), truth.sum / rows);
+  }
+  void expect(double share, const std::string& what) const {
+    testing::Test::RecordProperty(what, std::to_string(counts / asked) + " " +
+                                            std::to_string(sums / asked) + " " +
+                                            std::to_string(means / asked));
+    EXPECT_GE(counts, share * asked) << what;
+    EXPECT_GE(sums, share * asked) << what;
+    EXPECT_GE(means, share * asked) << what;
+  }
+};
+
 TEST(Words, AreExactWhereEveryRowWasReadAndAllAreKept) {
   const std::vector<Row> rows = make_rows(200000, 50, 1);
   const Fitted f = fit(rows, all_blocks(rows), 1);
-  const MeasureView measure(&f.bytes.header(), 0);
   const auto exact = truths(rows);
   EXPECT_EQ(f.words().words(), exact.size());
   for (const auto& [word, truth] : exact) {
@@ -163,7 +188,7 @@ TEST(Words, AreExactWhereEveryRowWasReadAndAllAreKept) {
     EXPECT_EQ(count.upper, truth.count);
     const std::uint32_t asked[] = {word};
     const auto of = f.ask(asked);
-    const Interval sum = interval_of(Wanted::sum, f.density(), f.words(), measure, of.set(), {});
+    const Interval sum = f.of(Wanted::sum, of.set());
     EXPECT_NEAR(sum.estimate, truth.sum, 1e-9 * std::fabs(truth.sum));
     EXPECT_TRUE(holds(sum, truth.sum));
     EXPECT_NEAR(sum.upper, sum.lower, 1e-6);
@@ -314,13 +339,12 @@ TEST(Words, MeasuresHoldTheTruthOfSamples) {
         if (run > 0) rows = in_runs(rows, run, 5);
         if (null_run > 0) lose_runs(&rows, null_run, 6);
         const auto exact = truths(rows);
-        double asked = 0, counts = 0, sums = 0, means = 0;
+        Tally tally;
         for (int s = 0; s < 20; ++s) {
           Random random(static_cast<std::uint64_t>(s) + 7);
           std::vector<std::uint64_t> chosen(400);
           choose_blocks(rows.size() / kRowsOfABlock, chosen, &random);
           const Fitted f = fit(rows, chosen, 1);
-          const MeasureView measure(&f.bytes.header(), 0);
           std::mt19937_64 some(static_cast<unsigned>(s));
           for (int i = 0; i < 40; ++i) {
             std::set<std::uint32_t> wanted;
@@ -332,26 +356,12 @@ TEST(Words, MeasuresHoldTheTruthOfSamples) {
               truth.sum += exact.at(w).sum;
             }
             if (truth.measured == 0) continue;
-            ++asked;
-            counts +=
-                holds(interval_of(Wanted::count, f.density(), f.words(), measure, of.set(), {}),
-                      truth.measured);
-            sums += holds(interval_of(Wanted::sum, f.density(), f.words(), measure, of.set(), {}),
-                          truth.sum);
-            means += holds(interval_of(Wanted::mean, f.density(), f.words(), measure, of.set(), {}),
-                           truth.sum / truth.measured);
-            EXPECT_GE(
-                interval_of(Wanted::variance, f.density(), f.words(), measure, of.set(), {}).lower,
-                0);
+            tally.add(f, of.set(), f.of(Wanted::count, of.set()), truth.measured, truth);
+            EXPECT_GE(f.of(Wanted::variance, of.set()).lower, 0);
           }
         }
-        const std::string what = std::to_string(words) + " words in runs of " +
-                                 std::to_string(run) + ", NULLs of " + std::to_string(null_run);
-        RecordProperty(what, std::to_string(counts / asked) + " " + std::to_string(sums / asked) +
-                                 " " + std::to_string(means / asked));
-        EXPECT_GE(counts, 0.91 * asked) << what;
-        EXPECT_GE(sums, 0.91 * asked) << what;
-        EXPECT_GE(means, 0.91 * asked) << what;
+        tally.expect(0.91, std::to_string(words) + " words in runs of " + std::to_string(run) +
+                               ", NULLs of " + std::to_string(null_run));
       }
     }
   }
@@ -397,10 +407,9 @@ TEST(Words, ListsOfValuesThatLieTogetherHoldTheTruth) {
     const std::vector<Row> rows = make_cities(stretch, 11);
     const auto exact = truths(rows);
     for (const std::uint32_t cities : {1U, 10U, 50U}) {
-      double asked = 0, counts = 0, sums = 0, means = 0;
+      Tally tally;
       for (int s = 0; s < 30; ++s) {
         const Fitted f = fit(rows, some_blocks(s), 1, kWordsBytes, kBlock);
-        const MeasureView measure(&f.bytes.header(), 0);
         for (std::uint32_t country = 0; country < 20; ++country) {
           std::vector<std::uint32_t> list;
           Truth truth;
@@ -409,23 +418,11 @@ TEST(Words, ListsOfValuesThatLieTogetherHoldTheTruth) {
             truth.count += exact.at(list.back()).count;
             truth.sum += exact.at(list.back()).sum;
           }
-          const auto of = f.ask(list);
-          const Interval count = f.count(list);
-          ++asked;
-          counts += holds(count, truth.count);
-          sums += holds(interval_of(Wanted::sum, f.density(), f.words(), measure, of.set(), {}),
-                        truth.sum);
-          means += holds(interval_of(Wanted::mean, f.density(), f.words(), measure, of.set(), {}),
-                         truth.sum / truth.count);
+          tally.add(f, f.ask(list).set(), f.count(list), truth.count, truth);
         }
       }
-      const std::string what =
-          std::to_string(cities) + " cities in stretches of " + std::to_string(stretch);
-      RecordProperty(what, std::to_string(counts / asked) + " " + std::to_string(sums / asked) +
-                               " " + std::to_string(means / asked));
-      EXPECT_GE(counts, 0.91 * asked) << what;
-      EXPECT_GE(sums, 0.91 * asked) << what;
-      EXPECT_GE(means, 0.91 * asked) << what;
+      tally.expect(0.91,
+                   std::to_string(cities) + " cities in stretches of " + std::to_string(stretch));
     }
   }
 }
@@ -482,10 +479,10 @@ TEST(Words, ListsOfManyValuesAreTightWhereRowsAreMixed) {
   for (std::size_t i = 0; i < kRows; ++i)
     rows.push_back({static_cast<std::uint32_t>(random() % 1000), uniform(random)});
   const auto exact = truths(rows);
-  double asked = 0, counts = 0, sums = 0, means = 0, count_width = 0, sum_width = 0, mean_width = 0;
+  Tally tally;
+  double count_width = 0, sum_width = 0, mean_width = 0;
   for (int s = 0; s < 20; ++s) {
     const Fitted f = fit(rows, some_blocks(s), 1, kWordsBytes, kBlock);
-    const MeasureView measure(&f.bytes.header(), 0);
     for (int i = 0; i < 40; ++i) {
       std::set<std::uint32_t> wanted;
       while (wanted.size() < 50) wanted.insert(static_cast<std::uint32_t>(random() % 1000));
@@ -497,14 +494,10 @@ TEST(Words, ListsOfManyValuesAreTightWhereRowsAreMixed) {
         truth.sum += exact.at(w).sum;
       }
       const Interval count = f.count(list);
-      const Interval sum = interval_of(Wanted::sum, f.density(), f.words(), measure, of.set(), {});
-      const Interval mean =
-          interval_of(Wanted::mean, f.density(), f.words(), measure, of.set(), {});
+      const Interval sum = f.of(Wanted::sum, of.set());
+      const Interval mean = f.of(Wanted::mean, of.set());
       EXPECT_TRUE(std::isfinite(mean.upper - mean.lower));
-      ++asked;
-      counts += holds(count, truth.count);
-      sums += holds(sum, truth.sum);
-      means += holds(mean, truth.sum / truth.count);
+      tally.add(f, of.set(), count, truth.count, truth);
       // Over what as many draws say: of 562 rows read, as 1/20 of 11,250.
       const double n = 562.5;
       const double scale = static_cast<double>(kRows) / 11250;
@@ -515,20 +508,16 @@ TEST(Words, ListsOfManyValuesAreTightWhereRowsAreMixed) {
         mean_width += (mean.upper - mean.lower) / (2 * 1.96 * std::sqrt(1 / 12.0 / n));
     }
   }
-  const std::string what =
-      std::to_string(counts / asked) + " " + std::to_string(sums / asked) + " " +
-      std::to_string(means / asked) + " " + std::to_string(count_width / asked) + " " +
-      std::to_string(sum_width / asked) + " " + std::to_string(mean_width / asked);
-  RecordProperty("lists of 50", what);
-  EXPECT_GE(counts, 0.93 * asked);
-  EXPECT_GE(sums, 0.93 * asked);
-  EXPECT_GE(means, 0.93 * asked);
+  RecordProperty("widths", std::to_string(count_width / tally.asked) + " " +
+                               std::to_string(sum_width / tally.asked) + " " +
+                               std::to_string(mean_width / tally.asked));
+  tally.expect(0.93, "lists of 50");
   // Combinations of 1,000 values may vary more than can be told by 150 blocks: 1.1 (1 + sqrt(1.5 x
   // 1,000/150)) = 4.6 times as draws, 2.1 times as wide. Beside that is what is stored, of 50
   // values, and Student's quantile of some 11 rows.
-  EXPECT_LT(count_width, 3.5 * asked);
-  EXPECT_LT(sum_width, 4 * asked);
-  EXPECT_LT(mean_width, 5 * asked);
+  EXPECT_LT(count_width, 3.5 * tally.asked);
+  EXPECT_LT(sum_width, 4 * tally.asked);
+  EXPECT_LT(mean_width, 5 * tally.asked);
 }
 
 // Single values of some 8 rows in the sample, beside a measure: no interval is infinite.
@@ -541,10 +530,8 @@ TEST(Words, MeansOfValuesOfFewRowsHaveEnds) {
   double asked = 0, infinite = 0;
   for (int s = 0; s < 5; ++s) {
     const Fitted f = fit(rows, some_blocks(s), 1, kWordsBytes, kBlock);
-    const MeasureView measure(&f.bytes.header(), 0);
     for (std::uint32_t rank = 0; rank < f.words().words(); ++rank) {
-      const Interval mean =
-          interval_of(Wanted::mean, f.density(), f.words(), measure, {{&rank, 1}, 0}, {});
+      const Interval mean = f.of(Wanted::mean, {{&rank, 1}, 0});
       ++asked;
       infinite += !std::isfinite(mean.upper - mean.lower);
     }
@@ -578,12 +565,11 @@ TEST(Words, EndWhereTheTableDoes) {
   EXPECT_EQ(measure.header().min, 0);
   for (std::uint32_t rank = 0; rank < f.words().words(); ++rank) {
     for (const double unknown : {0.0, 3.0}) {
-      const Interval sum =
-          interval_of(Wanted::sum, f.density(), f.words(), measure, {{&rank, 1}, unknown}, {});
+      const Interval sum = f.of(Wanted::sum, {{&rank, 1}, unknown});
       EXPECT_GE(sum.lower, 0);
     }
   }
-  const Interval unknown = interval_of(Wanted::sum, f.density(), f.words(), measure, {{}, 2}, {});
+  const Interval unknown = f.of(Wanted::sum, {{}, 2});
   EXPECT_GE(unknown.lower, 0);
 }
 
@@ -653,6 +639,14 @@ TEST(Words, ComeBackFromTextAndNothingDamagedPasses) {
   }
 }
 
+// Every row, of words that have places.
+FitOptions all_read() {
+  FitOptions options;
+  options.every_row_read = true;
+  options.word_flags = kPlaced;
+  return options;
+}
+
 TEST(Words, OfNoRowsAndPlacesAreKept) {
   Words::Options of;
   of.placed = true;
@@ -667,21 +661,8 @@ TEST(Words, OfNoRowsAndPlacesAreKept) {
   EXPECT_EQ(kept, Words::Kept::left_out);
   EXPECT_TRUE(words.keep(0, "", 0, &kept).ok());
   EXPECT_EQ(kept, Words::Kept::kept);
-  Sample sample;
-  EXPECT_TRUE(words.finish(&sample, {}).ok());
-  FitOptions options;
-  options.value_type = ValueType::category;
-  options.lattice_step = 1;
-  options.as_counted = options.every_row_read = true;
   Fitted f;
-  FitReport report;
-  EXPECT_TRUE(fit_column(sample, options, {}, &f.bytes, &report).ok());
-  WordOptions own;
-  own.every_row_read = true;
-  own.flags = kPlaced;
-  EXPECT_TRUE(words.append(own, &f.bytes).ok());
-  const Status valid = validate(f.bytes.data(), f.bytes.size());
-  ASSERT_TRUE(valid.ok()) << valid.message;
+  encode(&words, all_read(), &f);
   EXPECT_EQ(f.words().find(""), 1);
   EXPECT_EQ(f.words().place(0), 1);
   const std::uint32_t empty[] = {1};
@@ -705,27 +686,14 @@ TEST(Words, OfAPlaceBeyondThoseThatAreKeptAreValid) {
     const auto place = static_cast<std::uint16_t>(kLabels - number);
     EXPECT_TRUE(words.keep(number, text_of(number), place, &kept).ok());
   }
-  Sample sample;
-  EXPECT_TRUE(words.finish(&sample, {}).ok());
-  FitOptions options;
-  options.value_type = ValueType::category;
-  options.lattice_step = 1;
-  options.as_counted = options.every_row_read = true;
-  DensityBytes bytes;
-  FitReport report;
-  EXPECT_TRUE(fit_column(sample, options, {}, &bytes, &report).ok());
-  WordOptions own;
-  own.every_row_read = true;
-  own.flags = kPlaced;
-  EXPECT_TRUE(words.append(own, &bytes).ok());
-  const Status valid = validate(bytes.data(), bytes.size());
-  EXPECT_TRUE(valid.ok()) << valid.message;
+  Fitted f;
+  encode(&words, all_read(), &f);
+  const DensityBytes& bytes = f.bytes;
   EXPECT_EQ(WordsView(&bytes.header()).place(0), kLabels - 1);
   // Two of one place are not.
-  auto* place = const_cast<std::uint16_t*>(
-      reinterpret_cast<const std::uint16_t*>(&WordsView(&bytes.header()).header() + 1));
-  const std::uint32_t count = WordsView(&bytes.header()).words();
-  place += 3 * std::size_t{count};
+  auto* place =
+      const_cast<std::uint16_t*>(reinterpret_cast<const std::uint16_t*>(&f.words().header() + 1));
+  place += 3 * std::size_t{f.words().words()};
   place[1] = place[0];
   EXPECT_FALSE(validate(bytes.data(), bytes.size()).ok());
 }

@@ -1,7 +1,9 @@
-// Internal to src/core/fit: what the fits of a sample and of an aggregate do alike.
+// Internal to src/core/fit: what the fits of a sample and of a summary do alike.
 #pragma once
 
 #include "core/density/histogram.h"
+#include "core/fit/fit.h"
+#include "core/summary/measure_encode.h"
 #include "core/summary/summary.h"
 
 #include <algorithm>
@@ -45,6 +47,55 @@ inline std::vector<WeightedValue> ends_of(std::span<const HistogramCell> cells) 
     }
   }
   return out;
+}
+
+// What selection and estimation compute in: x = origin + u 2^exponent, |u| about 1 at most.
+struct UnitScale {
+  double origin = 0;
+  int exponent = 0;
+  double to_u(double x) const { return std::ldexp(x - origin, -exponent); }
+  double to_x(double u) const { return origin + std::ldexp(u, exponent); }
+  // A bandwidth in u; two values at both ends of double precision can have one beyond it.
+  double bandwidth(double h) const {
+    return std::min(std::ldexp(h, exponent), std::numeric_limits<double>::max());
+  }
+};
+
+// Values in u, ascending, each once, and their rows.
+struct WeightedLine {
+  std::vector<double> values, weights;
+  void add(double u, double rows) {
+    if (!values.empty() && values.back() == u) {
+      weights.back() += rows;
+    } else {
+      values.push_back(u);
+      weights.push_back(rows);
+    }
+  }
+};
+
+// What a measure's mean may be off by.
+inline double finite_error(double error) {
+  return std::min(error, std::numeric_limits<double>::max());
+}
+
+// The density of a header and its cells, whose counts are off by `slack` of the rows, and of the
+// measures of `rows`, if there are some. of: all but its budget. Errors: invalid_argument for too
+// few bytes, those of encode_histogram() and append_measures().
+inline Status encode(const Header& header, std::span<const HistogramCell> cells, double slack,
+                     const FitOptions& options, const Summary& rows, const Measures* measures,
+                     MeasureOptions of, DensityBytes* density) {
+  if (measures == nullptr || measures->count() == 0)
+    return encode_histogram(header, cells, slack, options.budget, density);
+  if (options.budget < kLeastMeasuredBytes)
+    return Status::error(Code::invalid_argument,
+                         "a density with a measure takes at least %zu bytes, not %zu",
+                         kLeastMeasuredBytes, options.budget);
+  if (Status s = encode_histogram(header, cells, slack, bytes_for_column(options.budget), density);
+      !s.ok())
+    return s;
+  of.budget = options.budget - (density->size() + 7) / 8 * 8;
+  return append_measures(rows, *measures, of, density);
 }
 
 // Where a summary joined some cells, one is heavy that has more than so many times the rows of its

@@ -1,11 +1,10 @@
-// See finish.h.
-#include "core/fit/finish.h"
+// finish(): find the lattice, select the bandwidth, encode.
+#include "core/fit/fit.h"
 
 #include "core/density/histogram.h"
 #include "core/estimate/atoms.h"
 #include "core/estimate/lattice.h"
 #include "core/fit/described.h"
-#include "core/summary/measure_encode.h"
 #include "core/select/line_bandwidth.h"
 
 #include <algorithm>
@@ -18,14 +17,14 @@ namespace kde {
 
 namespace {
 
-constexpr double kMostDouble = std::numeric_limits<double>::max();
 // Up to here the plug-in's sums take fewer instructions pair by pair (make_tied_sums).
 constexpr std::size_t kFewWeighted = 100;
 
 class Finishing {
  public:
-  Finishing(const Summary& summary, const FinishOptions& options, const Control& control)
-      : summary_(summary), options_(options), control_(control) {
+  Finishing(const Summary& summary, const FitOptions& options, const Control& control,
+            const Measures* measures)
+      : summary_(summary), options_(options), control_(control), measures_(measures) {
     cells_.reserve(summary.cells());
     for (std::size_t i = 0; i < summary.cells(); ++i) cells_.push_back(summary.cell(i));
   }
@@ -40,18 +39,11 @@ class Finishing {
     if (Status s = select(); !s.ok()) return s;
     const double rows = header_.rows;
     const double slack = rows > 0 ? error_rows_ / rows : 0;
-    if (options_.measures == nullptr || options_.measures->count() == 0)
-      return encode_histogram(header_, cells_, slack, options_.budget, density);
-    if (options_.budget < kLeastMeasuredBytes)
-      return Status::error(Code::invalid_argument,
-                           "a density with a measure takes at least %zu bytes, not %zu",
-                           kLeastMeasuredBytes, options_.budget);
-    if (Status s =
-            encode_histogram(header_, cells_, slack, bytes_for_column(options_.budget), density);
-        !s.ok())
-      return s;
-    const std::size_t left = options_.budget - (density->size() + 7) / 8 * 8;
-    return add_measures(*options_.measures, left, density);
+    const std::vector<MeasureFit> fits = measure_fits();
+    MeasureOptions of;
+    of.fits = fits;
+    of.sampled = summary_.sampling().any != 0;
+    return encode(header_, cells_, slack, options_, summary_, measures_, of, density);
   }
 
  private:
@@ -72,25 +64,22 @@ class Finishing {
     if (h.rows > 0 && h.rows <= kMostRows) summary_.sampling().describe(&h);
   }
 
-  Status add_measures(const Measures& measures, std::size_t budget, DensityBytes* density) {
-    std::vector<MeasureFit> fits(static_cast<std::size_t>(measures.count()));
+  std::vector<MeasureFit> measure_fits() const {
+    if (measures_ == nullptr) return {};
+    std::vector<MeasureFit> fits(static_cast<std::size_t>(measures_->count()));
     for (std::size_t k = 0; k < fits.size(); ++k) {
       const auto at = static_cast<int>(k);
-      const SummaryTotals& totals = measures.totals(at);
-      const MeasureSampling& sampling = measures.sampling(at);
+      const SummaryTotals& totals = measures_->totals(at);
+      const MeasureSampling& sampling = measures_->sampling(at);
       fits[k].value_type = options_.measure_types[k];
       if (!(totals.rows() > 0)) continue;
-      fits[k].mean_error = std::min(sampling.sum_error / totals.rows(), kMostDouble);
+      fits[k].mean_error = finite_error(sampling.sum_error / totals.rows());
       if (summary_.sampling().any != 0) fits[k].counts = sampling.counts;
       for (int i = 0; i < kErrorScales; ++i)
         fits[k].mean_variance[i] =
             finite_float(sampling.weight[i] * totals.count() / totals.rows());
     }
-    MeasureOptions options;
-    options.fits = fits;
-    options.sampled = summary_.sampling().any != 0;
-    options.budget = budget;
-    return append_measures(summary_, measures, options, density);
+    return fits;
   }
 
   // The lattice that merged densities share. Else the boundaries of the cells are values that
@@ -191,28 +180,20 @@ class Finishing {
   }
 
   // What the bandwidth is selected from, in units of about 1. A method by name is told of all rows.
-  void weigh_values(std::vector<double>* values, std::vector<double>* weights) {
+  void weigh_values(WeightedLine* line) {
     const std::vector<WeightedValue> rest = automatic() ? without_heaps() : middles();
     if (rest.empty()) return;
     const double first = rest.front().value;
     const double last = rest.back().value;
-    origin_ = std::isfinite(last - first) ? rest[rest.size() / 2].value : 0;
-    std::frexp(std::max(last - origin_, origin_ - first), &exponent_);
-    for (const WeightedValue& v : rest) {
-      const double u = std::ldexp(v.value - origin_, -exponent_);
-      if (!values->empty() && values->back() == u) {
-        weights->back() += v.weight;
-      } else {
-        values->push_back(u);
-        weights->push_back(v.weight);
-      }
-    }
+    unit_.origin = std::isfinite(last - first) ? rest[rest.size() / 2].value : 0;
+    std::frexp(std::max(last - unit_.origin, unit_.origin - first), &unit_.exponent);
+    for (const WeightedValue& v : rest) line->add(unit_.to_u(v.value), v.weight);
   }
 
   Status select() {
-    std::vector<double> values;
-    std::vector<double> weights;
-    if (cells_.size() > 1) weigh_values(&values, &weights);
+    WeightedLine weighed;
+    std::vector<double>&values = weighed.values, &weights = weighed.weights;
+    if (cells_.size() > 1) weigh_values(&weighed);
     if (values.size() < 2) return Status::success();
     double rows = 0;
     for (double w : weights) rows += w;
@@ -239,29 +220,29 @@ class Finishing {
     }
     // Counts need no bandwidth: whatever the values are, there is a density of them.
     if (!status.ok()) return stopped() ? status : Status::success();
-    header_.bandwidth = std::min(std::ldexp(found.h, exponent_), kMostDouble);
+    header_.bandwidth = unit_.bandwidth(found.h);
     return status;
   }
 
   const Summary& summary_;
-  const FinishOptions& options_;
+  const FitOptions& options_;
   const Control& control_;
+  const Measures* measures_;
   Header header_{};
   std::vector<HistogramCell> cells_;
   double error_rows_ = 0;  // bound for a count's error at any x
-  double origin_ = 0;
-  int exponent_ = 0;
+  UnitScale unit_;
 };
 
 }  // namespace
 
-Status finish(const Summary& summary, const FinishOptions& options, const Control& control,
-              DensityBytes* density) noexcept {
+Status finish(const Summary& summary, const FitOptions& options, const Control& control,
+              DensityBytes* density, const Measures* measures) noexcept {
   if (options.budget < kLeastHistogramBytes || options.budget > kMaxBytes)
     return Status::error(Code::invalid_argument, "a density takes %zu to %zu bytes, not %zu",
                          kLeastHistogramBytes, kMaxBytes, options.budget);
   try {
-    return Finishing(summary, options, control).run(density);
+    return Finishing(summary, options, control, measures).run(density);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   } catch (...) {

@@ -1,4 +1,4 @@
-// The steps of fit.h: totals, what is known row by row, the cells or the bandwidth, how sure it is.
+// fit_column(): totals, what is known row by row, the cells or the bandwidth, how sure it is.
 #include "core/fit/fit.h"
 
 #include "core/density/histogram.h"
@@ -7,7 +7,6 @@
 #include "core/fit/described.h"
 #include "core/fit/fit_automatic.h"
 #include "core/kernel/kernel.h"
-#include "core/summary/measure_encode.h"
 #include "core/random.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"
@@ -55,18 +54,14 @@ class Fit {
     }
     widen_points();
     header_.method = report_.method;
-    if (sample_.measures.count() == 0)
-      return encode_histogram(header_, cells_, header_.error, options_.budget, density);
-    if (options_.budget < kLeastMeasuredBytes)
-      return Status::error(Code::invalid_argument,
-                           "a density with a measure takes at least %zu bytes, not %zu",
-                           kLeastMeasuredBytes, options_.budget);
-    if (Status s = encode_histogram(header_, cells_, header_.error,
-                                    bytes_for_column(options_.budget), density);
-        !s.ok())
-      return s;
-    const std::size_t left = options_.budget - (density->size() + 7) / 8 * 8;
-    return add_measures(left, density);
+    const std::vector<MeasureFit> fits = measure_fits();
+    MeasureOptions of;
+    of.fits = fits;
+    of.special_scale = options_.rows_per_row_read;
+    of.scale = rows_for_each(of.special_scale);
+    of.sampled = !every_row_is_in();
+    return encode(header_, cells_, header_.error, options_, *sample_.summary, &sample_.measures, of,
+                  density);
   }
 
  private:
@@ -157,25 +152,33 @@ class Fit {
     return rows_.seen > 0 && rows_.cells.front().point;
   }
 
-  // What of the variance is due to blocks, and what to thinning.
-  void describe_variance() {
-    const double unread = std::max(1 - options_.share_of_blocks, 0.0);
-    const double read = rows_.stand_for / options_.rows_per_row_read;
-    const double kept = read > 0 ? std::min(rows_.seen / read, 1.0) : 1;
+  // What of the variance is due to blocks, and what to thinning, which kept so many of the rows.
+  void describe_blocks(const BlockVariance& blocks, double kept, Header* h) const {
+    const double unread = options_.unread();
     for (int shape = 0; shape < kShapes; ++shape) {
       for (int i = 0; i < kErrorScales; ++i)
-        header_.count_variance[shape][i] =
-            static_cast<float>(unread * kept * sample_.blocks.effect[shape][i] + (1 - kept));
+        h->count_variance[shape][i] =
+            static_cast<float>(unread * kept * blocks.effect[shape][i] + (1 - kept));
     }
-    header_.rows_variance =
-        number_variance(sample_.blocks.rows, sample_.blocks.read, options_.share_of_blocks);
-    header_.end_variance = unread * sample_.blocks.end;
+    h->rows_variance = number_variance(blocks.rows, blocks.read, options_.share_of_blocks);
+    h->end_variance = unread * blocks.end;
+  }
+
+  void describe_variance() {
+    const double read = rows_.stand_for / options_.rows_per_row_read;
+    const double kept = read > 0 ? std::min(rows_.seen / read, 1.0) : 1;
+    describe_blocks(sample_.blocks, kept, &header_);
     const double finite = sample_.totals.count();
-    const double mean_unit = finite > 0 ? unread * sample_.blocks.mean_effect / finite : 0;
-    header_.mean_error = mean_unit > 0
-                             ? std::min(std::sqrt(mean_unit) * std::sqrt(header_.variance),
-                                        std::numeric_limits<double>::max())
-                             : 0;
+    const double mean_unit =
+        finite > 0 ? options_.unread() * sample_.blocks.mean_effect / finite : 0;
+    header_.mean_error =
+        mean_unit > 0 ? finite_error(std::sqrt(mean_unit) * std::sqrt(header_.variance)) : 0;
+  }
+
+  // Rows of the table for a finite one of the sample.
+  double rows_for_each(double otherwise) const {
+    const double rows = sample_.sample_rows();
+    return rows > 0 ? header_.finite_rows() / rows : otherwise;
   }
 
   // Not of the totals alone.
@@ -183,35 +186,29 @@ class Fit {
 
   // Of so many rows of the summary: those where a measure is not NULL.
   SummarySampling counts_of(double rows, double kept, const BlockVariance& blocks) const {
-    const double unread = std::max(1 - options_.share_of_blocks, 0.0);
     Header h{};
     h.sample_rows = rows;
-    h.rows = rows * (sample_.sample_rows() > 0 ? header_.finite_rows() / sample_.sample_rows() : 1);
-    for (int shape = 0; shape < kShapes; ++shape) {
-      for (int i = 0; i < kErrorScales; ++i)
-        h.count_variance[shape][i] =
-            static_cast<float>(unread * kept * blocks.effect[shape][i] + (1 - kept));
-    }
-    h.rows_variance = number_variance(blocks.rows, blocks.read, options_.share_of_blocks);
+    h.rows = rows * rows_for_each(1);
+    describe_blocks(blocks, kept, &h);
     // Of those kept so many are not NULL by chance.
     const double share = rows / std::max(rows, sample_.sample_rows());
     h.rows_variance += (1 - kept) * (1 - share) / rows;
-    h.end_variance = unread * blocks.end;
     SummarySampling counts;
     counts.add(h);
     return counts;
   }
 
   // The measures' sums are those of the rows read as they are.
-  Status add_measures(std::size_t budget, DensityBytes* density) {
+  std::vector<MeasureFit> measure_fits() const {
     std::vector<MeasureFit> fits(static_cast<std::size_t>(sample_.measures.count()));
-    const double unread = std::max(1 - options_.share_of_blocks, 0.0);
     const double finite = sample_.totals.count();
     const double kept = finite > 0 ? std::min(sample_.sample_rows() / finite, 1.0) : 1;
     for (std::size_t k = 0; k < fits.size(); ++k) {
       const SummaryTotals& totals = sample_.measures.totals(static_cast<int>(k));
       const MeanVariance& blocks = sample_.means[k];
-      const auto variance = [&](double effect) { return unread * kept * effect + (1 - kept); };
+      const auto variance = [&](double effect) {
+        return options_.unread() * kept * effect + (1 - kept);
+      };
       fits[k].value_type = options_.measure_types[k];
       if (every_row_is_in()) continue;
       for (int i = 0; i < kErrorScales; ++i)
@@ -219,18 +216,10 @@ class Fit {
       if (sample_.by_block() && totals.count() > 0)
         fits[k].counts = counts_of(totals.count(), kept, sample_.measured[k]);
       if (totals.count() > 0)
-        fits[k].mean_error = std::min(
-            std::sqrt(variance(blocks.whole) / totals.count()) * std::sqrt(totals.variance()),
-            std::numeric_limits<double>::max());
+        fits[k].mean_error = finite_error(std::sqrt(variance(blocks.whole) / totals.count()) *
+                                          std::sqrt(totals.variance()));
     }
-    MeasureOptions options;
-    options.fits = fits;
-    options.special_scale = options_.rows_per_row_read;
-    const double rows = sample_.sample_rows();
-    options.scale = rows > 0 ? header_.finite_rows() / rows : options.special_scale;
-    options.sampled = !every_row_is_in();
-    options.budget = budget;
-    return append_measures(*sample_.summary, sample_.measures, options, density);
+    return fits;
   }
 
   // Where points of a lattice share a cell a question of one of them is off by how their counts
@@ -324,46 +313,39 @@ class Fit {
     header_.error = sample_.summary->error_rows() / sample_.sample_rows();
     const double scale = rows_.stand_for / rows_.seen;
     for (const HistogramCell& c : rows_.cells) cells_.push_back({c.value, c.rows * scale, c.point});
-    std::vector<double> values, weights;
-    scale_values(&values, &weights);
-    Status status = needs_pair_sums(report_.method) && values.size() < 2
+    const WeightedLine line = scale_values();
+    Status status = needs_pair_sums(report_.method) && line.values.size() < 2
                         ? Status::error(Code::degenerate, "too few of the sampled values differ")
-                        : select(values, weights);
+                        : select(line.values, line.weights);
     if (status.code == Code::degenerate) {
       note("the bandwidth was chosen by Silverman's rule: %s", status.message);
       report_.method = Method::silverman;
-      status = select(values, weights);
+      status = select(line.values, line.weights);
       report_.status = "fallback";
     }
     report_.select_ms = watch.ms();
     if (!status.ok()) return status;
-    report_.plugin = scaled(report_.plugin, exponent_);
-    // Two values at both ends of double precision can have a bandwidth beyond it.
-    header_.bandwidth = report_.bandwidth =
-        std::min(std::ldexp(h_, exponent_), std::numeric_limits<double>::max());
+    report_.plugin = scaled(report_.plugin, unit_.exponent);
+    header_.bandwidth = report_.bandwidth = unit_.bandwidth(h_);
     return status;
   }
 
-  // The cells' middles in units of about 1: u = (x - origin) 2^-exponent.
-  void scale_values(std::vector<double>* values, std::vector<double>* weights) {
+  // The cells' middles.
+  WeightedLine scale_values() {
     const std::vector<HistogramCell> cells = values_of(sample_, rows_.cells);
     // Where even the distances overflow, the values themselves are as good.
-    origin_ = std::isfinite(header_.max - header_.min) ? cells[cells.size() / 2].value : 0;
-    std::frexp(std::max(header_.max - origin_, origin_ - header_.min), &exponent_);
+    const double origin =
+        std::isfinite(header_.max - header_.min) ? cells[cells.size() / 2].value : 0;
+    unit_.origin = origin;
+    std::frexp(std::max(header_.max - origin, origin - header_.min), &unit_.exponent);
+    WeightedLine line;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (!(cells[i].rows > 0)) continue;
       const double low = cells[i].point || i == 0 ? cells[i].value : cells[i - 1].value;
-      const double u = to_u(low + (cells[i].value - low) / 2);
-      if (!values->empty() && values->back() == u) {
-        weights->back() += cells[i].rows;
-      } else {
-        values->push_back(u);
-        weights->push_back(cells[i].rows);
-      }
+      line.add(unit_.to_u(low + (cells[i].value - low) / 2), cells[i].rows);
     }
+    return line;
   }
-
-  double to_u(double x) const { return std::ldexp(x - origin_, -exponent_); }
 
   // h_, in u, and what the report has of it.
   Status select(std::span<const double> values, std::span<const double> weights) {
@@ -374,7 +356,7 @@ class Fit {
     request.engine = options_.engine;
     // Not even in the sample: only the totals know that something else exists.
     if (values.size() < 2) {
-      h_ = canonical_rescale((to_u(header_.max) - to_u(header_.min)) *
+      h_ = canonical_rescale((unit_.to_u(header_.max) - unit_.to_u(header_.min)) *
                                  std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2),
                              options_.kernel);
       note("the bandwidth was chosen by the column's range: no two of the sampled values differ");
@@ -416,7 +398,7 @@ class Fit {
   // Some of the rows drawn, in u.
   std::vector<double> drawn_values() const {
     std::vector<double> drawn = draw_rows(sample_, options_);
-    for (double& x : drawn) x = to_u(x);
+    for (double& x : drawn) x = unit_.to_u(x);
     return drawn;
   }
 
@@ -433,8 +415,7 @@ class Fit {
   FitReport& report_;
   Header header_{};
   SampledRows rows_;
-  double origin_ = 0;
-  int exponent_ = 0;
+  UnitScale unit_;
   double h_ = 0;
   std::vector<HistogramCell> cells_;
 };

@@ -1,9 +1,16 @@
-// From a sample to a stored density: select the bandwidth, estimate, encode.
+// To a stored density: select the bandwidth, estimate, encode. From a sample (fit_column):
 //
 //   auto      the counts of unseen rows as far as they can be told (estimate/adaptive.h): a
 //             lattice's points, single values, cells; the counts themselves where every row was
 //             read, or where nothing is to be gained. The kernel acts in pdf() alone (kBounded).
 //   by name   the plain kernel sum over the sample with that method's bandwidth, in every answer.
+//
+// From a summary of what was added up (finish): counts are the data's own, and are not smoothed. The
+// bandwidth is selected from the summary's cells, each a weighted value in its middle, so it can be
+// selected again whenever rows were added, without going back to them. Cells hold at most a few
+// thousandths of a percent of the rows, and a pilot bandwidth some percent of their spread: what
+// binning in cells of width w does to a bandwidth's functionals is of the order (w/g)^2
+// (M. P. Wand, J. Comp. Graph. Stat. 3, 1994).
 #pragma once
 
 #include "core/density/bytes.h"
@@ -17,16 +24,13 @@
 
 namespace kde {
 
-struct FitOptions {
+struct FitOptions : ReadShare {
   Method method = Method::automatic;
   // Of automatic the Gaussian alone. lscv is the kernel's own; what the others choose for a
   // Gaussian kernel is rescaled canonically (kernel/kernel.h).
   Kernel kernel = Kernel::gaussian;
   ValueType value_type = ValueType::float8;
-  double lattice_step = 0;       // known from the column's type; 0: none. Used by automatic.
-  double rows_per_row_read = 1;  // >= 1: rows of the table per row the scan read
-  bool every_row_read = false;
-  double share_of_blocks = 1;  // read of the table's, in (0, 1]; of rows where they came one by one
+  double lattice_step = 0;  // known from the column's type, through 0; 0: none. By automatic.
   // Sums over pairs are near-exact sums over all of the sample (the spectral engine,
   // sums/spectral.h states its error) where its values are more than kFewValues
   // (select/line_bandwidth.h), unless `exact` or engine.kind reference asks for exact sums over at
@@ -38,9 +42,10 @@ struct FitOptions {
   std::int64_t bandwidth_rows = 32768;  // >= 2
   std::uint64_t seed = 0;               // of which rows those are
   // Of the density; in [kLeastHistogramBytes, kMaxBytes]. With measures that of x and one of them:
-  // half for each.
+  // half for each, and at least kLeastMeasuredBytes.
   std::size_t budget = kMaxBytes;
-  ValueType measure_types[kMaxMeasures] = {};  // of the sample's measures
+  ValueType measure_types[kMaxMeasures] = {};
+  std::uint32_t word_type = 0, word_flags = 0;  // of a category: WordsHeader's
   Engine engine;
 };
 
@@ -66,5 +71,16 @@ std::int64_t rows_of_exact_sums(const Sample& sample, const FitOptions& options)
 // out_of_memory, internal.
 Status fit_column(const Sample& sample, const FitOptions& options, const Control& control,
                   DensityBytes* density, FitReport* report) noexcept;
+
+// Of the options the method, the value's type, the lattice, the budget and the measures' types.
+// summary: settled, not changed; without finite rows too (then a density of no rows but NULL, NaN
+// and infinite ones). measures: the summary's, settled; null: none.
+// The value that comes out has flags kEveryRowRead unless sampled densities are in it and, by auto,
+// kBounded; sample_rows the finite rows as they came; method the one asked for (plugin by auto), so
+// that densities that were asked for alike can be added. Where it has no bandwidth for the values
+// the bandwidth is Silverman's, and where that has none, 0. Errors: cancelled, out_of_memory,
+// invalid_argument.
+Status finish(const Summary& summary, const FitOptions& options, const Control& control,
+              DensityBytes* density, const Measures* measures = nullptr) noexcept;
 
 }  // namespace kde

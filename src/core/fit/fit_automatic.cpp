@@ -52,8 +52,7 @@ class AutomaticFit {
     if (control_.stop_requested()) return cancelled();
     if (Status s = select(); !s.ok()) return s;
     header_.method = report_.method;
-    header_.bandwidth = report_.bandwidth =
-        std::min(std::ldexp(h_, exponent_), std::numeric_limits<double>::max());
+    header_.bandwidth = report_.bandwidth = unit_.bandwidth(h_);
     control_.begin(Stage::estimating);
     const Stopwatch watch;
     const Status status = estimate(cells);
@@ -64,23 +63,23 @@ class AutomaticFit {
  private:
   static Status cancelled() { return Status::error(Code::cancelled, "cancelled"); }
 
-  // What estimation computes in: x = origin + u 2^exponent, |u| <= 1. Half a step beyond the ends
-  // must fit as well: 1.25 times their distance, which may overflow.
+  // |u| <= 1: half a step beyond the ends must fit as well: 1.25 times their distance, which may
+  // overflow.
   void scale() {
     double below = 0;
     if (std::isfinite(rows_.high - rows_.low)) {
       for (const WeightedValue& v : distinct_) {
         below += v.weight;
-        origin_ = v.value;
+        unit_.origin = v.value;
         if (2 * below >= rows_.seen) break;
       }
     }
-    std::frexp(0.625 * std::max(rows_.high - origin_, origin_ - rows_.low), &exponent_);
-    ++exponent_;
+    const double farther = std::max(rows_.high - unit_.origin, unit_.origin - rows_.low);
+    std::frexp(0.625 * farther, &unit_.exponent);
+    ++unit_.exponent;
   }
 
-  double to_u(double x) const { return std::ldexp(x - origin_, -exponent_); }
-  double to_x(double u) const { return origin_ + std::ldexp(u, exponent_); }
+  double to_u(double x) const { return unit_.to_u(x); }
 
   bool on_lattice(const Lattice& lattice, double x) const {
     return lattice.value(lattice.nearest(x)) == x;
@@ -157,7 +156,7 @@ class AutomaticFit {
     }
     std::vector<WeightedValue> scaled;
     for (const HistogramCell& c : cells) scaled.push_back({c.value, c.rows});
-    const double step = lattice_ ? std::ldexp(lattice_.step(), -exponent_) : 0;
+    const double step = lattice_ ? std::ldexp(lattice_.step(), -unit_.exponent) : 0;
     const AtomSplit split = split_clumps(scaled, step, kMaxCells / 6, control_);
     std::size_t i = 0;
     for (const WeightedValue& v : split.atoms) {
@@ -182,7 +181,7 @@ class AutomaticFit {
       }
     }
     line.rows = scaled;
-    const double step = std::ldexp(header_.lattice_step, -exponent_);
+    const double step = std::ldexp(header_.lattice_step, -unit_.exponent);
     line.low = to_u(rows_.low) - step / 2;
     line.high = to_u(rows_.high) + step / 2;
     if (lattice_is_model_) {
@@ -283,7 +282,7 @@ class AutomaticFit {
     h_ = std::clamp(h_, 0x1p-30 * width, width);
     report_.bandwidth_rows = found.rows_used;
     report_.engine = found.engine;
-    report_.plugin = scaled(found.plugin, exponent_);
+    report_.plugin = scaled(found.plugin, unit_.exponent);
     report_.select_ms = watch.ms();
     return Status::success();
   }
@@ -327,8 +326,7 @@ class AutomaticFit {
       take_counts(cells);
       return Status::success();
     }
-    header_.bandwidth = report_.bandwidth =
-        std::min(std::ldexp(estimate.bandwidth, exponent_), std::numeric_limits<double>::max());
+    header_.bandwidth = report_.bandwidth = unit_.bandwidth(estimate.bandwidth);
     take_shares(estimate.share, cells);
     return Status::success();
   }
@@ -381,7 +379,7 @@ class AutomaticFit {
         continue;
       }
       const bool before_point = point < cells_.points.size() && cells_.points[point] == i + 1;
-      const double end = i + 1 == share.size() ? rows_.high : to_x(cells_.edge[i + 1]);
+      const double end = i + 1 == share.size() ? rows_.high : unit_.to_x(cells_.edge[i + 1]);
       end_at(before_point ? before(atom_value_[point]) : on_step(std::min(end, rows_.high), 0),
              rows);
     }
@@ -412,8 +410,7 @@ class AutomaticFit {
   Header& header_;
   FitReport& report_;
   std::vector<WeightedValue> distinct_;  // the cells' values
-  double origin_ = 0;
-  int exponent_ = 0;
+  UnitScale unit_;
   double sampled_share_ = 0;
   Lattice lattice_;
   bool all_on_lattice_ = false, lattice_is_model_ = false;

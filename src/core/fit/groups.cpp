@@ -106,12 +106,13 @@ Status Groups::set_key(std::size_t group, std::string_view key) noexcept {
 class GroupsEncoder {
  public:
   GroupsEncoder(std::vector<Groups::Group>* groups, std::uint32_t blocks_read, bool met_all,
-                const GroupOptions& options, const Control& control)
+                const FitOptions& options, const Control& control, std::size_t bytes)
       : groups_(*groups),
         blocks_read_(blocks_read),
         met_all_(met_all),
         options_(options),
-        control_(control) {}
+        control_(control),
+        most_bytes_(bytes) {}
 
   Status run(DensityBytes* density, GroupsReport* report) {
     sort_by_rows();
@@ -157,12 +158,12 @@ class GroupsEncoder {
   }
 
   double table_rows(const Group& g) const {
-    return g.whole != nullptr ? g.whole_rows : g.rows * options_.fit.rows_per_row_read;
+    return g.whole != nullptr ? g.whole_rows : g.rows * options_.rows_per_row_read;
   }
 
   // Rows of the table per row read of the groups that were not read whole.
   double scale_of_sampled(const DensityView& all) const {
-    const double scale = options_.fit.rows_per_row_read;
+    const double scale = options_.rows_per_row_read;
     double sampled = 0, replaced = 0, whole = 0;
     for (const Group& g : groups_) {
       (g.whole != nullptr ? replaced : sampled) += g.rows * scale;
@@ -188,7 +189,7 @@ class GroupsEncoder {
   // were not read, are of groups that were not met. Where groups were read whole, this is of the
   // others: those that were not met are then of the others, too.
   void estimate_unseen(GroupsHeader* header) const {
-    if (options_.fit.every_row_read || met_all_) return;
+    if (options_.every_row_read || met_all_) return;
     double rows = 0, squares = 0, all = 0;
     for (const Group& g : groups_) {
       all += g.rows;
@@ -197,7 +198,7 @@ class GroupsEncoder {
       squares += once * g.rows * g.rows;
     }
     const double draws = blocks_read_ > 0 ? blocks_read_ : all;
-    const double scale = options_.fit.rows_per_row_read;
+    const double scale = options_.rows_per_row_read;
     const double not_read = scale > 1 ? scale - 1 : 0;
     header->unseen = rows * not_read;
     // That of a sum of independent ones, and of one more that there might have been.
@@ -222,7 +223,7 @@ class GroupsEncoder {
       double sum = 0;
       for (const Group& g : groups_)
         sum += std::min<double>(static_cast<double>(wanted(g)), middle);
-      (sum <= static_cast<double>(options_.bytes) ? low : high) = middle;
+      (sum <= static_cast<double>(most_bytes_) ? low : high) = middle;
     }
     return static_cast<std::size_t>(low);
   }
@@ -230,8 +231,7 @@ class GroupsEncoder {
   // And for the rest behind it.
   bool has_room(const Group& g, std::size_t most) const {
     const std::size_t rest = static_cast<std::size_t>(limit()) + sizeof(GroupHeader);
-    return bytes_.size() - begin_ + std::min(wanted(g), most) + kMostKeyBytes + rest <=
-           options_.bytes;
+    return bytes_.size() - begin_ + std::min(wanted(g), most) + kMostKeyBytes + rest <= most_bytes_;
   }
 
   Status merge_from(std::size_t i) {
@@ -251,7 +251,7 @@ class GroupsEncoder {
   // most: bytes of it.
   Status add(Group* group, bool has_key, std::size_t most) {
     Sample sample;
-    FitOptions fit = options_.fit;
+    FitOptions fit = options_;
     fit.as_counted = true;
     fit.rows_per_row_read = scale_;
     if (group->whole != nullptr) {
@@ -284,18 +284,19 @@ class GroupsEncoder {
   std::vector<Group>& groups_;
   std::uint32_t blocks_read_;
   bool met_all_;
-  const GroupOptions& options_;
+  const FitOptions& options_;
   const Control& control_;
+  std::size_t most_bytes_;  // of all groups
   int measures_ = 0;
   double scale_ = 1;       // of groups that were not read whole
   std::size_t begin_ = 0;  // of GroupsHeader
   std::vector<char> bytes_;
 };
 
-Status Groups::append(const GroupOptions& options, const Control& control, DensityBytes* density,
-                      GroupsReport* report) noexcept {
+Status Groups::append(const FitOptions& options, const Control& control, DensityBytes* density,
+                      GroupsReport* report, std::size_t bytes) noexcept {
   try {
-    return GroupsEncoder(&groups_, blocks_, met_all_, options, control).run(density, report);
+    return GroupsEncoder(&groups_, blocks_, met_all_, options, control, bytes).run(density, report);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }

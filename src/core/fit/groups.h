@@ -44,11 +44,6 @@ using GroupCodes = std::array<std::uint32_t, kMaxGroupBy>;
 // Bytes that groups take by default.
 inline constexpr std::size_t kGroupsBytes = std::size_t{4} << 20;
 
-struct GroupOptions {
-  FitOptions fit;  // as of all rows; budget is not used
-  std::size_t bytes = kGroupsBytes;
-};
-
 struct GroupsReport {
   std::size_t groups = 0;  // with a density of their own
   std::size_t whole = 0;   // of these, read whole by begin_whole()
@@ -87,10 +82,10 @@ class Groups {
   // kMostKeyBytes. But one that the sample had no row of is then left out, as if not found.
   Status set_key(std::size_t group, std::string_view key) noexcept;
 
-  // Appends the groups that have rows with an x to the density of all rows. Uses them up. Errors:
-  // cancelled, out_of_memory.
-  Status append(const GroupOptions& options, const Control& control, DensityBytes* density,
-                GroupsReport* report) noexcept;
+  // Appends the groups that have rows with an x to the density of all rows. Uses them up. options:
+  // as of all rows; budget is not used. bytes: of all groups. Errors: cancelled, out_of_memory.
+  Status append(const FitOptions& options, const Control& control, DensityBytes* density,
+                GroupsReport* report, std::size_t bytes = kGroupsBytes) noexcept;
 
  private:
   friend class GroupsEncoder;

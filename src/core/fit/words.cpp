@@ -364,8 +364,8 @@ Status Words::find_most_effect(const Control& control) {
   return Status::success();
 }
 
-void Words::describe_unseen(const WordOptions& options, WordsHeader* h) const {
-  if (options.every_row_read) return;
+void Words::describe_unseen(const ReadShare& read, WordsHeader* h) const {
+  if (read.every_row_read) return;
   double rows = 0, squares = 0, few = 0, together = 0;
   for (const Value& v : values_) {
     const auto own = static_cast<double>(v.rows);
@@ -377,7 +377,7 @@ void Words::describe_unseen(const WordOptions& options, WordsHeader* h) const {
     few += own;
     together += v.squares;
   }
-  const double scale = options.rows_per_row_read;
+  const double scale = read.rows_per_row_read;
   const double not_read = scale > 1 ? scale - 1 : 0;
   // One more of a block's rows that there might have been; where all were NULL, of all of them.
   const double of_blocks = rows_ > 0 ? rows_ : std::max(nulls_, 1.0);
@@ -387,11 +387,11 @@ void Words::describe_unseen(const WordOptions& options, WordsHeader* h) const {
   h->unseen_one = (together + one * one) / (few + one) * scale;
 }
 
-Status Words::append(const WordOptions& options, DensityBytes* density) const noexcept {
+Status Words::append(const FitOptions& options, DensityBytes* density) const noexcept {
   try {
     WordsHeader h{};
-    h.type = options.type;
-    h.flags = options.flags | (options.every_row_read ? 0 : std::uint32_t{kSpread});
+    h.type = options.word_type;
+    h.flags = options.word_flags | (options.every_row_read ? 0 : std::uint32_t{kSpread});
     h.distinct = static_cast<double>(values_.size());
     for (std::size_t i = 0; i < values_.size(); ++i) {
       if (rank_[i] >= 0) continue;
@@ -400,7 +400,7 @@ Status Words::append(const WordOptions& options, DensityBytes* density) const no
       h.others_most = std::max(h.others_most, own);
     }
     describe_unseen(options, &h);
-    const double unread = std::max(1 - options.share_of_blocks, 0.0);
+    const double unread = options.unread();
     h.most_spread = options.every_row_read || unread == 0 ? 0 : unread * most_effect_;
     std::vector<WordEntry> entries;
     for (const KeptWord& word : kept_) {

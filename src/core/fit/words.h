@@ -46,14 +46,6 @@
 
 namespace kde {
 
-struct WordOptions {
-  double rows_per_row_read = 1;
-  bool every_row_read = false;
-  double share_of_blocks = 1;
-  std::uint32_t type = 0;   // WordsHeader::type
-  std::uint32_t flags = 0;  // of kPlaced and kFolded
-};
-
 class Words {
  public:
   struct Options {
@@ -98,7 +90,7 @@ class Words {
 
   // The words behind the cells of what fit_column() made of that sample. May be called again.
   // Errors: out_of_memory.
-  Status append(const WordOptions& options, DensityBytes* density) const noexcept;
+  Status append(const FitOptions& options, DensityBytes* density) const noexcept;
 
  private:
   struct Value {
@@ -118,7 +110,7 @@ class Words {
   double effect(const Value& v) const;
   Status find_most_effect(const Control& control);
   Status gather(OwnedSummary* summary, Measures* measures) const;
-  void describe_unseen(const WordOptions& options, WordsHeader* h) const;
+  void describe_unseen(const ReadShare& read, WordsHeader* h) const;
 
   Options options_;
   Reservoir reservoir_;

@@ -3,7 +3,6 @@
 
 #include "core/density/joint_format.h"
 #include "core/first_true.h"
-#include "core/fit/finish.h"
 #include "core/fit/fit.h"
 #include "core/integrate/integrate.h"
 #include "core/joint/axis.h"
@@ -35,30 +34,21 @@ Status finish_nothing(const FitOptions& options, double nulls, const Control& co
                       DensityBytes* density) {
   OwnedSummary nothing;
   nothing->add_null(nulls);
-  const FinishOptions finishing{.value_type = options.value_type, .budget = options.budget};
-  if (Status s = finish(*nothing, finishing, control, density); !s.ok()) return s;
+  FitOptions counted;
+  counted.value_type = options.value_type;
+  counted.budget = options.budget;
+  if (Status s = finish(*nothing, counted, control, density); !s.ok()) return s;
   auto* header = reinterpret_cast<Header*>(density->data());
   if (!options.every_row_read) header->flags &= static_cast<std::uint8_t>(~kEveryRowRead);
   return Status::success();
 }
 
-// Of a category: its ranks' density with the words behind it.
-Status append_words(const FitInput& input, std::size_t k, DensityBytes* density) {
-  WordOptions options;
-  options.rows_per_row_read = input.options.rows_per_row_read;
-  options.every_row_read = input.options.every_row_read;
-  options.share_of_blocks = input.options.share_of_blocks;
-  options.type = input.options.word_type[k];
-  options.flags = input.options.word_flags[k];
-  return input.sample.words[k]->append(options, density);
-}
-
 Status make_column(const FitInput& input, std::size_t k, const Control& control,
                    DensityBytes* density) {
   FitOptions options;
-  options.rows_per_row_read = input.options.rows_per_row_read;
-  options.every_row_read = input.options.every_row_read;
-  options.share_of_blocks = input.options.share_of_blocks;
+  static_cast<ReadShare&>(options) = input.options;
+  options.word_type = input.options.word_type[k];
+  options.word_flags = input.options.word_flags[k];
   options.seed = input.options.seed;
   options.budget = marginal_budget(input.options.budget, input.columns());
   options.value_type = input.options.value_type[k];
@@ -70,7 +60,8 @@ Status make_column(const FitInput& input, std::size_t k, const Control& control,
                  ? fit_column(sample, options, control, density, &report)
                  : finish_nothing(options, sample.specials.nulls * options.rows_per_row_read,
                                   control, density);
-  if (s.ok() && input.sample.is_category(k)) s = append_words(input, k, density);
+  // Of a category: its ranks' density with the words behind it.
+  if (s.ok() && options.as_counted) s = input.sample.words[k]->append(options, density);
   return s;
 }
 
@@ -198,7 +189,7 @@ JointHeader describe_rows(const FitInput& input, double rows, double own_rows) {
 Status describe_sampling(const FitInput& input, JointHeader* header, std::vector<float>* effect) {
   const double read = static_cast<double>(input.sample.rows_read);
   header->sampling_variance = read > 0 ? std::max(1 - header->points / read, 0.0) : 0;
-  const double unread = std::max(1 - input.options.share_of_blocks, 0.0);
+  const double unread = input.options.unread();
   header->reading_variance = read > 0 ? unread * header->points / read : 0;
   header->rows_variance = number_variance(variance_of_rows(input.sample.block_rows),
                                           static_cast<double>(input.sample.block_rows.size()),

@@ -20,15 +20,12 @@
 
 namespace kde {
 
-struct JointFitOptions {
+struct JointFitOptions : ReadShare {
   JointMethod method = JointMethod::automatic;
   ValueType value_type[kMaxColumns] = {};
   double lattice_step[kMaxColumns] = {};  // known from the columns' types; 0: to be found
-  // Of a category: WordOptions'.
+  // Of a category: as FitOptions.
   std::uint32_t word_type[kMaxColumns] = {}, word_flags[kMaxColumns] = {};
-  double rows_per_row_read = 1;  // >= 1: rows of the table per row the scan read
-  bool every_row_read = false;
-  double share_of_blocks = 1;           // as FitOptions
   std::size_t budget = 512 * 1024;      // bytes of the density; the sample is thinned to fit
   std::int64_t bandwidth_rows = 32768;  // the selectors by name use at most so many rows
   std::uint64_t seed = 0;

@@ -17,6 +17,7 @@
 #include "core/status.h"
 #include "core/summary/owned_summary.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -32,6 +33,14 @@ inline constexpr std::int64_t kGroupDrawnRows = 1 << 12;
 inline constexpr std::uint32_t kGroupBlocks = 512;
 // Known one by one at each end, one less and what ties leave of them.
 inline constexpr std::size_t kOutermost = 33;
+
+// What a scan read of a table.
+struct ReadShare {
+  double rows_per_row_read = 1;  // >= 1: rows of the table for each
+  bool every_row_read = false;
+  double share_of_blocks = 1;  // in (0, 1]; of rows where they came one by one
+  double unread() const { return std::max(1 - share_of_blocks, 0.0); }
+};
 
 // A finished sample.
 struct Sample {

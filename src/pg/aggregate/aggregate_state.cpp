@@ -158,37 +158,35 @@ AggregateState* copy_state(MemoryContext context, const AggregateState& other) {
 }
 
 void check_same(const Settings& a, const Settings& b) {
+  const auto refuse = [](int code, const char* what, const char* detail, const char* hint) {
+    ereport(ERROR, (errcode(code), errmsg("all %s", what), errdetail_internal("%s", detail),
+                    errhint("%s", hint)));
+  };
+  if (a == b) return;
   if (a.type != b.type)
-    ereport(ERROR,
-            (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("all densities of a group must be of the same type"),
-             errdetail("There are %s and %s.", value_type_label(a.type), value_type_label(b.type)),
-             errhint("Group by the column that they are densities of.")));
+    refuse(ERRCODE_DATATYPE_MISMATCH, "densities of a group must be of the same type",
+           psprintf("There are %s and %s.", value_type_label(a.type), value_type_label(b.type)),
+           "Group by the column that they are densities of.");
   if (a.method != b.method)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("all rows of a group must have the same method"),
-                    errdetail("There are \"%s\" and \"%s\".", kde::method_name(a.method),
-                              kde::method_name(b.method)),
-                    errhint("Pass a constant, or group by the method.")));
+    refuse(ERRCODE_INVALID_PARAMETER_VALUE, "rows of a group must have the same method",
+           psprintf("There are \"%s\" and \"%s\".", kde::method_name(a.method),
+                    kde::method_name(b.method)),
+           "Pass a constant, or group by the method.");
   if (a.bytes != b.bytes)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("all rows of a group must have the same bytes"),
-                    errdetail("There are %d and %d.", a.bytes, b.bytes),
-                    errhint("Pass a constant, or group by the bytes.")));
+    refuse(ERRCODE_INVALID_PARAMETER_VALUE, "rows of a group must have the same bytes",
+           psprintf("There are %d and %d.", a.bytes, b.bytes),
+           "Pass a constant, or group by the bytes.");
+  constexpr char kSameMeasures[] = "densities of a group must have the same measures";
   if (a.measures != b.measures)
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("all densities of a group must have the same measures"),
-             errdetail("There are densities with %d and with %d measures.", a.measures, b.measures),
-             errhint("Group by the measures that they have.")));
+    refuse(ERRCODE_INVALID_PARAMETER_VALUE, kSameMeasures,
+           psprintf("There are densities with %d and with %d measures.", a.measures, b.measures),
+           "Group by the measures that they have.");
   for (int k = 0; k < a.measures; ++k) {
     if (a.measure_type[k] != b.measure_type[k])
-      ereport(ERROR,
-              (errcode(ERRCODE_DATATYPE_MISMATCH),
-               errmsg("all densities of a group must have the same measures"),
-               errdetail("There are measures of types %s and %s.",
-                         value_type_label(a.measure_type[k]), value_type_label(b.measure_type[k])),
-               errhint("Make all of them with the measure cast to one type.")));
+      refuse(ERRCODE_DATATYPE_MISMATCH, kSameMeasures,
+             psprintf("There are measures of types %s and %s.", value_type_label(a.measure_type[k]),
+                      value_type_label(b.measure_type[k])),
+             "Make all of them with the measure cast to one type.");
   }
 }
 
@@ -279,15 +277,16 @@ Datum finish_state(const AggregateState& state) {
   AggregateState* settled = copy_state(context, state);
   constexpr char kDoing[] = "make a density of the values";
   settle_state(settled);
-  kde::FinishOptions options;
+  kde::FitOptions options;
   options.method = state.settings.method;
   options.value_type = state.settings.type;
   options.lattice_step = lattice_step_of(state.settings.type, -1);
   options.budget = static_cast<std::size_t>(state.settings.bytes);
-  options.measures = settled->measures;
   std::copy(std::begin(state.settings.measure_type), std::end(state.settings.measure_type),
             std::begin(options.measure_types));
-  check_status(kde::finish(settled->summary, options, begin_core_work(1), density), kDoing);
+  check_status(
+      kde::finish(settled->summary, options, begin_core_work(1), density, settled->measures),
+      kDoing);
   const Datum result = density_to_datum(*density);
   MemoryContextDelete(context);
   return result;

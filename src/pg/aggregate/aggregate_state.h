@@ -20,6 +20,7 @@ struct Settings {
   int32 bytes;
   int measures = 0;
   kde::ValueType measure_type[kde::kMaxMeasures] = {};
+  bool operator==(const Settings&) const = default;
 };
 
 // Densities that wait to be merged: many at once are merged in less time and with less error than

@@ -6,7 +6,9 @@
 extern "C" {
 #include "access/htup_details.h"
 #include "funcapi.h"
+#include "utils/builtins.h"
 #include "utils/syscache.h"
+#include "utils/tuplestore.h"
 }
 
 namespace kde_pg {
@@ -30,6 +32,16 @@ class Row {
     values_[at_++] = value;
   }
 
+  // A text; null: NULL.
+  void put_text(const char* text) {
+    put(text != nullptr ? CStringGetTextDatum(text) : 0, text == nullptr);
+  }
+
+  // As a row of a set (result_set.h).
+  void store(Tuplestorestate* rows, TupleDesc desc) {
+    Assert(at_ == N);
+    tuplestore_putvalues(rows, desc, values_, nulls_);
+  }
   // The record, of the type the call declares.
   Datum record(FunctionCallInfo fcinfo) {
     Assert(at_ == N);

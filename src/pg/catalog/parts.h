@@ -34,6 +34,7 @@ struct KeptPart {
   Counters counters;        // of a shard alone; unknown: it is read by every refresh
   Proof proof;              // of a leaf, in the place of counters
   HeapTuple row = nullptr;  // null: it is not stored yet
+  bool changed = false;     // to be stored: a part that was fitted anew, a node with such or less
 };
 
 // All rows of a density, a palloc'ed list of KeptPart*, by node and part.

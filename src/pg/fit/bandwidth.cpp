@@ -1,12 +1,8 @@
 // kde_bandwidth and kde_bandwidth_matrix: bandwidths of arrays, without a table.
 #include "pg/fit/bandwidth.h"
 
-#include "pg/base/interrupts.h"
 #include "pg/base/number_array.h"
-#include "pg/base/options.h"
 #include "pg/base/owned.h"
-#include "pg/device/device.h"
-#include "pg/progress/progress.h"
 
 #include "core/kde.h"
 
@@ -34,14 +30,6 @@ namespace {
 
 // A few values are done sooner than threads are started, or anybody looks.
 constexpr std::size_t kFewNumbers = 1024;
-
-int threads_for(std::size_t numbers) { return numbers > kFewNumbers ? chosen_threads() : 1; }
-
-bool begin_to_show(std::size_t numbers) {
-  if (numbers <= kFewNumbers) return false;
-  progress_begin(Operation::bandwidth, Phase::selecting);
-  return true;
-}
 
 kde::LscvDivisor read_divisor(bool leave_one_out) {
   return leave_one_out ? kde::LscvDivisor::leave_one_out : kde::LscvDivisor::n_squared;
@@ -74,21 +62,14 @@ Datum kde_bandwidth(PG_FUNCTION_ARGS) {
              errhint("The methods for one column are %s.", kde::selector_list())));
   request.kernel = read_kernel(PG_GETARG_TEXT_PP(3));
   request.divisor = read_divisor(PG_GETARG_BOOL(4));
-  request.engine = chosen_engine();
   const bool exact = PG_GETARG_BOOL(2);
-  DeviceChoice device;
-  const bool shown = begin_to_show(values.size());
-  const kde::SumsWork sums = line_work(request.method, request.kernel, exact, std::ssize(values));
-  choose_device(sums, &request.engine, &device);
   kde::LineBandwidth found;
-  kde::Status status;
-  do {
-    status = kde::select_bandwidth(request, values, exact,
-                                   begin_core_work(threads_for(values.size())), &found);
-  } while (begin_anew(status, sums, &request.engine, &device));
-  check_status(status, "choose a bandwidth");
-  if (shown) progress_end();
-  report_device(device);
+  compute(line_work(request.method, request.kernel, exact, std::ssize(values)),
+          values.size() > kFewNumbers, Operation::bandwidth, "choose a bandwidth",
+          [&](const kde::Engine& engine, const kde::Control& control) {
+            request.engine = engine;
+            return kde::select_bandwidth(request, values, exact, control, &found);
+          });
   show_notice(found.notice);
   PG_RETURN_FLOAT8(found.h);
 }
@@ -110,25 +91,15 @@ Datum kde_bandwidth_matrix(PG_FUNCTION_ARGS) {
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", method_name),
              errhint("The methods for several columns are %s.", kde::matrix_method_list())));
   request.divisor = read_divisor(PG_GETARG_BOOL(3));
-  request.engine = chosen_engine();
-
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_bandwidth_matrix", ALLOCSET_SMALL_SIZES);
   kde::BandwidthMatrix* found = Owned<kde::BandwidthMatrix>::create(context);
-  MemoryContext caller = MemoryContextSwitchTo(context);
-  DeviceChoice device;
-  const bool shown = begin_to_show(points.size());
-  const kde::SumsWork sums = matrix_work(request.method, std::ssize(points) / Max(d, 1), d);
-  choose_device(sums, &request.engine, &device);
-  MemoryContextSwitchTo(caller);
-  kde::Status status;
-  do {
-    status = kde::select_bandwidth_matrix(request, points, d,
-                                          begin_core_work(threads_for(points.size())), found);
-  } while (begin_anew(status, sums, &request.engine, &device));
-  check_status(status, "choose a bandwidth matrix");
-  if (shown) progress_end();
-  report_device(device);
+  compute(matrix_work(request.method, std::ssize(points) / Max(d, 1), d),
+          points.size() > kFewNumbers, Operation::bandwidth, "choose a bandwidth matrix",
+          [&](const kde::Engine& engine, const kde::Control& control) {
+            request.engine = engine;
+            return kde::select_bandwidth_matrix(request, points, d, control, found);
+          });
   show_notice(found->notice);
   ArrayType* result;
   if (PG_GETARG_BOOL(2)) {

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 
 namespace kde_pg {
 
@@ -19,18 +18,6 @@ namespace {
 
 // A row drawn and its block, and copies of them that are sorted and scaled.
 constexpr Size kBytesPerSampleRow = 64;
-// The share of the rows whose count's error is told, and may be asked for.
-constexpr double kFewRows = 0.01;
-
-}  // namespace
-
-kde::Method read_column_method(const char* name) {
-  kde::Method method;
-  if (!kde::parse_method(name, &method))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
-                    errhint("The methods for one column are %s.", kde::method_list())));
-  return method;
-}
 
 void check_kernel(kde::Method method, kde::Kernel kernel) {
   if (method == kde::Method::automatic && kernel != kde::Kernel::gaussian)
@@ -52,8 +39,6 @@ void check_sample_rows(int64 sample_rows) {
                     "every row that is read then counts, in bounded memory.");
 }
 
-namespace {
-
 kde::Sampler::Options sampler_options(const DensityRequest& request) {
   kde::Sampler::Options options;
   options.sample_rows = Max(request.asked.sample_rows, 0);
@@ -62,23 +47,18 @@ kde::Sampler::Options sampler_options(const DensityRequest& request) {
   return options;
 }
 
-class ColumnEstimate final : public Estimate {
+class ColumnEstimate final : public LineEstimate {
  public:
-  // key: outlives it.
-  ColumnEstimate(const DensityKey& key, const kde::Sampler::Options& sampling, kde::Method method,
-                 kde::Kernel kernel, bool exact, Size bytes)
-      : sampler_(sampling) {
+  ColumnEstimate(const DensityRequest& request, kde::Method method)
+      : LineEstimate(request), sampler_(sampler_options(request)) {
     options_.method = method;
-    options_.kernel = kernel;
-    options_.exact = exact;
+    options_.kernel = request.kernel;
+    options_.exact = request.asked.exact;
     options_.bandwidth_rows = option_bandwidth_rows;
-    options_.seed = sampling.seed;
-    if (bytes > 0) {
-      options_.budget = bytes;
-      options_.as_counted = options_.seeks_lattice = method == kde::Method::automatic;
-    }
-    measures_ = static_cast<std::size_t>(sampling.measures);
-    for (std::size_t k = 0; k < measures_; ++k) names_[k] = key.column[k + 1].text;
+    options_.seed = static_cast<uint64>(request.asked.seed);
+    if (request.bytes == 0) return;
+    options_.budget = request.bytes;
+    options_.as_counted = options_.seeks_lattice = method == kde::Method::automatic;
   }
 
   kde::Status add(const double* values, uint16 nulls) noexcept override {
@@ -87,14 +67,8 @@ class ColumnEstimate final : public Estimate {
       return kde::Status::success();
     }
     double y[kde::kMaxMeasures];
-    for (std::size_t k = 0; k < measures_; ++k) {
-      const bool is_null = (nulls >> (k + 1) & 1) != 0;
-      y[k] = is_null ? std::nan("") : values[k + 1];
-      if (!is_null && !std::isfinite(y[k]))
-        return kde::Status::error(kde::Code::invalid_argument,
-                                  "measure \"%s\" has a value that is not finite", names_[k]);
-    }
-    return sampler_.add(values[0], {y, measures_});
+    if (const kde::Status s = read_measures(values, nulls, y); !s.ok()) return s;
+    return sampler_.add(values[0], {y, measures()});
   }
   kde::Status add_rows(std::span<const double> values) noexcept override {
     return sampler_.add_rows(values);
@@ -102,7 +76,7 @@ class ColumnEstimate final : public Estimate {
   kde::Status begin_block() noexcept override { return sampler_.begin_block(); }
   // What is selected from rows drawn needs rows.
   bool takes_summary() const override {
-    return measures_ == 0 && options_.method == kde::Method::automatic && !options_.exact &&
+    return measures() == 0 && options_.method == kde::Method::automatic && !options_.exact &&
            chosen_engine().kind != kde::Engine::Kind::reference;
   }
   kde::Status add_summary(const kde::Summary& rows) noexcept override {
@@ -111,52 +85,61 @@ class ColumnEstimate final : public Estimate {
   kde::Status finish(const kde::Control& control) noexcept override {
     return sampler_.finish(&sample_, control);
   }
-  const char* nothing_to_fit(const DensityKey& key) const override;
-  double nulls_read() const override { return sample_.specials.nulls; }
-  kde::SumsWork sums() const override;
-  kde::Status fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine& engine,
-                  const kde::Control& control) noexcept override;
-  void check(const kde::Status& status, const DensityKey& key) const override;
-  double expected_error() const override {
-    return kde::expected_errors(kde::DensityView(&density_.header()), kFewRows).count;
+  kde::SumsWork sums() const override {
+    return line_work(options_.method, options_.kernel, options_.exact,
+                     kde::rows_of_exact_sums(sample_, options_));
   }
-  void describe(DensityFit* fit) const override;
+  kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
+                  const kde::Control& control) noexcept override {
+    return fit_line(types, read, engine, control);
+  }
 
  private:
   kde::Sampler sampler_;
-  kde::Sample sample_;
-  kde::FitOptions options_;
-  kde::FitReport report_;
-  std::size_t measures_;
-  const char* names_[kde::kMaxMeasures] = {};
 };
 
-const char* ColumnEstimate::nothing_to_fit(const DensityKey& key) const {
+}  // namespace
+
+kde::Method read_column_method(const char* name) {
+  kde::Method method;
+  if (!kde::parse_method(name, &method))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
+                    errhint("The methods for one column are %s.", kde::method_list())));
+  return method;
+}
+
+const char* LineEstimate::nothing_to_fit() const {
   if (sample_.not_null() > 0) return nullptr;
-  return sample_.rows_read() > 0 ? "Every value read is null."
-         : key.has_filter()      ? "The scan found no rows that the filter accepts."
-                                 : "The scan found no rows.";
+  return sample_.rows_read() > 0 ? "Every value read is null." : no_rows();
 }
 
-kde::SumsWork ColumnEstimate::sums() const {
-  return line_work(options_.method, options_.kernel, options_.exact,
-                   kde::rows_of_exact_sums(sample_, options_));
+kde::Status LineEstimate::read_measures(const double* values, uint16 nulls,
+                                        double* y) const noexcept {
+  for (Size k = 0; k < measures(); ++k) {
+    const bool is_null = (nulls >> (k + 1) & 1) != 0;
+    y[k] = is_null ? std::nan("") : values[k + 1];
+    if (!is_null && !std::isfinite(y[k]))
+      return kde::Status::error(kde::Code::invalid_argument,
+                                "measure \"%s\" has a value that is not finite",
+                                request_.key.column[k + 1].text);
+  }
+  return kde::Status::success();
 }
 
-kde::Status ColumnEstimate::fit(const ColumnTypes& types, const ScanResult& scan,
-                                const kde::Engine& engine, const kde::Control& control) noexcept {
+kde::Status LineEstimate::fit_line(const ColumnTypes& types, const kde::ReadShare& read,
+                                   const kde::Engine& engine,
+                                   const kde::Control& control) noexcept {
   options_.value_type = types.value_type[0];
   options_.lattice_step = types.lattice_step[0];
-  std::copy_n(types.value_type + 1, measures_, options_.measure_types);
-  options_.rows_per_row_read = scan.rows_per_row_read;
-  options_.every_row_read = scan.every_row_read;
-  options_.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
+  std::copy_n(types.value_type + 1, measures(), options_.measure_types);
+  static_cast<kde::ReadShare&>(options_) = read;
   options_.engine = engine;
   return kde::fit_column(sample_, options_, control, &density_, &report_);
 }
 
-void ColumnEstimate::check(const kde::Status& status, const DensityKey& key) const {
+void LineEstimate::check(const kde::Status& status) const {
   const char* hint = nullptr;
+  const DensityKey& key = request_.key;
   if (status.code == kde::Code::out_of_range && status.measure >= 0 &&
       status.measure < key.measures) {
     const char* measure = key.column[key.columns + status.measure].text;
@@ -166,7 +149,7 @@ void ColumnEstimate::check(const kde::Status& status, const DensityKey& key) con
   check_status(status, psprintf("fit a density to %s", describe_columns(key)), hint);
 }
 
-void ColumnEstimate::describe(DensityFit* fit) const {
+void LineEstimate::describe(DensityFit* fit) const {
   show_notice(report_.notice);
   FitRecord& record = fit->record;
   const kde::Header& header = density_.header();
@@ -183,8 +166,6 @@ void ColumnEstimate::describe(DensityFit* fit) const {
   fit->sample_rows = report_.sample_rows;
 }
 
-}  // namespace
-
 void describe_density(const kde::Header* density, DensityFit* fit) {
   fit->method = kde::asked_method_name(*density);
   fit->bytes = VARSIZE(density);
@@ -193,12 +174,21 @@ void describe_density(const kde::Header* density, DensityFit* fit) {
   fit->expected_error = expected_error_text(density);
 }
 
-Estimate* new_column_estimate(const DensityRequest& request, MemoryContext context) {
+LineEstimate* new_column_estimate(const DensityRequest& request, MemoryContext context) {
   const kde::Method method = read_column_method(request.asked.method);
   check_kernel(method, request.kernel);
   check_sample_rows(request.asked.sample_rows);
-  return Owned<ColumnEstimate>::create(context, request.key, sampler_options(request), method,
-                                       request.kernel, request.asked.exact, request.bytes);
+  return Owned<ColumnEstimate>::create(context, request, method);
+}
+
+void check_fitted_by_auto(const DensityRequest& request, const char* what) {
+  if (read_column_method(request.asked.method) != kde::Method::automatic ||
+      request.asked.sample_rows > 0 || request.asked.exact ||
+      request.kernel != kde::Kernel::gaussian)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s fitted by method auto, to all rows that are read", what),
+                    errhint("Leave method, kernel, exact and sample_rows out; sample_rows => -1 "
+                            "reads every row.")));
 }
 
 }  // namespace kde_pg

@@ -2,7 +2,7 @@
 // values (core/sampling/sampler.h), kde::fit_column.
 #pragma once
 
-#include "pg/fit/density_fit.h"
+#include "pg/fit/estimate.h"
 
 #include "core/kde.h"
 
@@ -10,15 +10,43 @@ namespace kde_pg {
 
 // Error 22023 for a name that is not one of a method for one column.
 kde::Method read_column_method(const char* name);
-// Error 22023 for a kernel that the method does not take.
-void check_kernel(kde::Method method, kde::Kernel kernel);
-// Error 22023 for a sample of fewer than 2 rows, 54000 for one beyond maintenance_work_mem.
-void check_sample_rows(int64 sample_rows);
 
 // What a density says of itself, of *fit.
 void describe_density(const kde::Header* density, DensityFit* fit);
 
-// As new_estimate(), for a key of one column.
-Estimate* new_column_estimate(const DensityRequest& request, MemoryContext context);
+// What estimates of one column have in common, be its values numbers or words: measures, and what
+// is said of a fit.
+class LineEstimate : public Estimate {
+ public:
+  using Estimate::Estimate;
+
+  const char* nothing_to_fit() const override;
+  double nulls_read() const override { return sample_.specials.nulls; }
+  void check(const kde::Status& status) const override;
+  void describe(DensityFit* fit) const override;
+  const kde::FitOptions& options() const { return options_; }
+
+ protected:
+  ~LineEstimate() = default;
+
+  // A row's measures, NaN where NULL. Errors: invalid_argument for one that is not finite.
+  kde::Status read_measures(const double* values, uint16 nulls, double* y) const noexcept;
+  kde::Status fit_line(const ColumnTypes& types, const kde::ReadShare& read,
+                       const kde::Engine& engine, const kde::Control& control) noexcept;
+  Size measures() const { return static_cast<Size>(request_.key.measures); }
+
+  kde::FitOptions options_;
+  kde::Sample sample_;  // by finish()
+  kde::FitReport report_;
+};
+
+// The estimate of a key of one column, in `context`; of one with groups that of all their rows.
+// Errors: 22023 for the method, the kernel or the sample's size, 54000 for one beyond
+// maintenance_work_mem.
+LineEstimate* new_column_estimate(const DensityRequest& request, MemoryContext context);
+
+// Refuses (22023) what only a column by itself takes: a method, a kernel, exact, rows of a sample.
+// what: in the plural, that is fitted by auto; hint: what to leave out.
+void check_fitted_by_auto(const DensityRequest& request, const char* what);
 
 }  // namespace kde_pg

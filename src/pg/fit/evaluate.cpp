@@ -1,10 +1,7 @@
 // kde_evaluate: the kernel estimate of an array of points at given points, without a table.
-#include "pg/base/interrupts.h"
 #include "pg/base/number_array.h"
-#include "pg/base/options.h"
 #include "pg/base/owned.h"
-#include "pg/device/device.h"
-#include "pg/progress/progress.h"
+#include "pg/fit/bandwidth.h"
 
 #include "core/kde.h"
 
@@ -100,28 +97,13 @@ Datum kde_evaluate(PG_FUNCTION_ARGS) {
   // An array of no elements has no dimensions.
   ArrayType* result = m > 0 ? make_numbers(m) : construct_empty_array(FLOAT8OID);
 
-  kde::Engine engine = chosen_engine();
-  MemoryContext context =
-      AllocSetContextCreate(CurrentMemoryContext, "kde_evaluate", ALLOCSET_SMALL_SIZES);
-  MemoryContext caller = MemoryContextSwitchTo(context);
-  DeviceChoice device;
-  const double terms = static_cast<double>(n) * m;
-  const bool shown = terms > kFewTerms;
-  if (shown) progress_begin(Operation::evaluate, Phase::estimating);
-  const kde::SumsWork sums = estimate_work(n, d, m);
-  choose_device(sums, &engine, &device);
-  MemoryContextSwitchTo(caller);
   const std::span<double> out(reinterpret_cast<double*>(ARR_DATA_PTR(result)),
                               static_cast<std::size_t>(m));
-  kde::Status status;
-  do {
-    const kde::Control control = begin_core_work(shown ? chosen_threads() : 1);
-    status = kde::kernel_estimate(engine, points.values, d,
-                                  {factor, static_cast<std::size_t>(d) * d}, at, control, out);
-  } while (begin_anew(status, sums, &engine, &device));
-  check_status(status, "evaluate the estimate");
-  if (shown) progress_end();
-  report_device(device);
-  MemoryContextDelete(context);
+  compute(estimate_work(n, d, m), static_cast<double>(n) * m > kFewTerms, Operation::evaluate,
+          "evaluate the estimate", [&](const kde::Engine& engine, const kde::Control& control) {
+            return kde::kernel_estimate(engine, points.values, d,
+                                        {factor, static_cast<std::size_t>(d) * d}, at, control,
+                                        out);
+          });
   PG_RETURN_ARRAYTYPE_P(result);
 }

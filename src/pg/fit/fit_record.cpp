@@ -38,12 +38,11 @@ double whole_rows(const DensityFit& fit) { return std::round(fit.rows); }
 
 Datum fit_record(FunctionCallInfo fcinfo, const DensityKey& key, const DensityFit& fit) {
   Row<8> row;
-  row.put(CStringGetTextDatum(density_name(key)));
+  row.put_text(density_name(key));
   row.put(model_text(fit));
   row.put(Float8GetDatum(whole_rows(fit)));
   row.put(Int64GetDatum(fit.record.rows_read));
-  const char* error = fit.expected_error;
-  row.put(error != nullptr ? CStringGetTextDatum(error) : 0, error == nullptr);
+  row.put_text(fit.expected_error);
   row.put(size_text(fit));
   row.put(took_text(fit));
   row.put(Int64GetDatum(fit.record.request.seed));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pg/catalog/catalog.h"
-#include "pg/fit/density_fit.h"
+#include "pg/fit/estimate.h"
 
 namespace kde_pg {
 

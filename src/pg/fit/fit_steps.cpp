@@ -1,11 +1,8 @@
-// Steps of every fit: arguments, privileges, what can have a density, reading as the table's
-// owner.
+// Steps of every fit: arguments, privileges, what can have a density.
 #include "pg/fit/fit_steps.h"
 
-#include "pg/base/pinned.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/privileges.h"
-#include "pg/catalog/shards.h"
 
 extern "C" {
 #include "access/relation.h"
@@ -203,29 +200,11 @@ ColumnTypes check_types(const DensityKey& key) {
   return types;
 }
 
-void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& types,
-                   const ScanOptions& options, const char* doing, RowSink* sink,
-                   ScanResult* result) {
-  AsOwner owner;
-  owner.begin(relation);
-  check_not_volatile(key);
-  scan_rows(relation, key, types.value_type, options, doing, sink, result);
-  owner.end();
-}
-
-Counters counters_before(Relation relation) {
-  const Oid oid = RelationGetRelid(relation);
-  return is_of_shards(oid) ? shard_counters(oid) : read_counters(oid);
-}
-
-void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
-                     Counters* counters) {
-  if (scan.elsewhere && !counters->of_shards && !counters->has_beneath()) count_elsewhere(counters);
-  if (counters->known || !counters->tell || operation != Operation::fit) return;
-  ereport(NOTICE, (errmsg("changes of \"%s\" are not counted: %s",
-                          RelationGetRelationName(relation), counters->why),
-                   errdetail("A density of it becomes stale by its age and by drift alone."),
-                   errhint("Set max_age with kde_set_refresh().")));
+bool is_category(const DensityKey& key, int column) {
+  int32 typmod;
+  kde::ValueType type;
+  return value_type_of(key_column_type(key, column, &typmod), &type) &&
+         type == kde::ValueType::category;
 }
 
 double table_rows(const DensityKey& key, const Counters& counters, double met, double rows) {

@@ -65,20 +65,8 @@ struct ColumnTypes {
 };
 ColumnTypes check_types(const DensityKey& key);
 
-// Reads the rows as the table's owner, with nothing of the caller's search path in reach: foreign
-// tables and expressions may run code, and foreign tables use the owner's user mapping. Refuses
-// volatile expressions (42P17).
-void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& types,
-                   const ScanOptions& options, const char* doing, RowSink* sink,
-                   ScanResult* result);
-
-// Before the first row is read: what changes meanwhile counts as changed since.
-Counters counters_before(Relation relation);
-
-// After the rows were read: counters of rows that the scan found elsewhere are none. Tells by a
-// NOTICE, of a fit that was asked for, that changes will not be counted where nobody expects it.
-void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
-                     Counters* counters);
+// Whether a column of a key has values that are no numbers.
+bool is_category(const DensityKey& key, int column);
 
 // Rows of the whole table, of a density for `rows` of them. met: as the scan met them, whatever the
 // filter; -1: not known, as to the statistics alone, which may have counted rows twice: ANALYZE

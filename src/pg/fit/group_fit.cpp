@@ -1,8 +1,6 @@
 // Fitting groups: from a row's values of what they are by to their numbers, and back to keys as
 // text when all is read. A key is its value as PostgreSQL prints it; of several columns the array
 // of those, text[].
-#include "pg/fit/group_fit.h"
-
 #include "pg/base/owned.h"
 #include "pg/base/pinned.h"
 #include "pg/fit/column_fit.h"
@@ -37,13 +35,15 @@ Size most_groups() { return Max(memory_limit() / kBytesPerGroup, kSomeGroups); }
 class GroupEstimate final : public Estimate {
  public:
   // column: of the same context.
-  GroupEstimate(const DensityKey& key, Estimate* column, const kde::Sampler::Options& sampling)
-      : column_(column),
+  GroupEstimate(const DensityRequest& request, LineEstimate* column,
+                const kde::Sampler::Options& sampling)
+      : Estimate(request),
+        column_(column),
         groups_(sampling, most_groups()),
-        measures_(static_cast<std::size_t>(key.measures)),
-        first_(key.first_group()),
-        by_(key.groups),
-        attnum_(key.column[first_].attnum) {}
+        measures_(static_cast<std::size_t>(request.key.measures)),
+        first_(request.key.first_group()),
+        by_(request.key.groups),
+        attnum_(request.key.column[first_].attnum) {}
 
   Categories* categories(int column) override {
     return column >= first_ ? &categories_[column - first_] : nullptr;
@@ -82,16 +82,15 @@ class GroupEstimate final : public Estimate {
   kde::Status finish(const kde::Control& control) noexcept override {
     return column_->finish(control);
   }
-  const char* nothing_to_fit(const DensityKey& key) const override {
-    return column_->nothing_to_fit(key);
-  }
+  const char* nothing_to_fit() const override { return column_->nothing_to_fit(); }
   kde::SumsWork sums() const override { return column_->sums(); }
-  kde::Status fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine& engine,
-                  const kde::Control& control) noexcept override;
-  void check(const kde::Status& status, const DensityKey& key) const override {
-    column_->check(status, key);
+  kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
+                  const kde::Control& control) noexcept override {
+    if (kde::Status s = column_->fit(types, read, engine, control); !s.ok()) return s;
+    density_ = column_->density();
+    return groups_.append(column_->options(), control, &density_, &report_);
   }
-  double expected_error() const override { return column_->expected_error(); }
+  void check(const kde::Status& status) const override { column_->check(status); }
   void describe(DensityFit* fit) const override;
   const Estimate* of_column() const override { return column_; }
 
@@ -101,14 +100,13 @@ class GroupEstimate final : public Estimate {
  private:
   void read_whole(LookUp* look_up, Size budget, RowReader* reader);
 
-  Estimate* column_;
+  LineEstimate* column_;
   kde::Groups groups_;
   kde::GroupsReport report_;
   std::size_t measures_;
   int first_, by_;
   AttrNumber attnum_;   // of the first that groups are by; 0: an expression
   bool again_ = false;  // rows are of groups that are read whole
-  bool fitted_ = false;
 };
 
 // Index entries visited to find the values there are, for a block that was read, at most; and as
@@ -203,20 +201,6 @@ void GroupEstimate::scanned() {
   settings.end();
 }
 
-kde::Status GroupEstimate::fit(const ColumnTypes& types, const ScanResult& scan,
-                               const kde::Engine& engine, const kde::Control& control) noexcept {
-  if (kde::Status s = column_->fit(types, scan, engine, control); !s.ok()) return s;
-  kde::GroupOptions options;
-  options.fit.value_type = types.value_type[0];
-  options.fit.lattice_step = types.lattice_step[0];
-  std::copy_n(types.value_type + 1, measures_, options.fit.measure_types);
-  options.fit.rows_per_row_read = scan.rows_per_row_read;
-  options.fit.every_row_read = scan.every_row_read;
-  options.fit.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
-  density_ = column_->density();
-  return groups_.append(options, control, &density_, &report_);
-}
-
 void GroupEstimate::describe(DensityFit* fit) const {
   column_->describe(fit);
   StringInfoData model;
@@ -239,23 +223,16 @@ void GroupEstimate::describe(DensityFit* fit) const {
 
 Estimate* new_group_estimate(const DensityRequest& request, MemoryContext context) {
   const DensityKey& key = request.key;
-  if (read_column_method(request.asked.method) != kde::Method::automatic ||
-      request.asked.sample_rows > 0 || request.asked.exact)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("groups are fitted by method auto, to all rows that are read"),
-                    errhint("Leave method, exact and sample_rows out; sample_rows => -1 reads "
-                            "every row.")));
+  check_fitted_by_auto(request, "groups are");
   if (request.asked.max_error > 0)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("max_relative_error is of densities without groups"),
                     errhint("Pass sample_rows => -1 to read every row.")));
-  DensityRequest column = request;
-  column.key = ungrouped(key);
   kde::Sampler::Options sampling;
   sampling.seed = static_cast<uint64>(request.asked.seed);
   sampling.measures = key.measures;
-  auto* estimate =
-      Owned<GroupEstimate>::create(context, key, new_column_estimate(column, context), sampling);
+  auto* estimate = Owned<GroupEstimate>::create(context, request,
+                                                new_column_estimate(request, context), sampling);
   for (int i = 0; i < key.groups; ++i) {
     int32 typmod;
     const int at = key.first_group() + i;

@@ -1,13 +1,12 @@
 // Fitting several columns: the sample's size, errors that name the column in the way, the values of
 // categories among them (word_fit.h), and what is recorded.
-#include "pg/fit/joint_fit.h"
-
 #include "pg/base/number_array.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
 #include "pg/catalog/expression.h"
 #include "pg/device/device.h"
 #include "pg/fit/bandwidth.h"
+#include "pg/fit/estimate.h"
 #include "pg/fit/word_fit.h"
 
 #include "core/kde.h"
@@ -58,8 +57,9 @@ void check_joint_sample_rows(int64 sample_rows, int columns) {
 
 class JointEstimate final : public Estimate {
  public:
-  JointEstimate(const kde::JointSampler::Options& sampling, kde::JointMethod method)
-      : columns_(sampling.columns), sampler_(sampling) {
+  JointEstimate(const DensityRequest& request, const kde::JointSampler::Options& sampling,
+                kde::JointMethod method)
+      : Estimate(request), columns_(sampling.columns), sampler_(sampling) {
     options_.method = method;
     options_.budget = static_cast<Size>(option_joint_bytes) * 1024;
     options_.bandwidth_rows = option_bandwidth_rows;
@@ -67,7 +67,7 @@ class JointEstimate final : public Estimate {
   }
 
   // Before the scan, of the columns that the sampler has as categories; in their context.
-  void begin_categories(const DensityKey& key, uint16 categories, MemoryContext context);
+  void begin_categories(uint16 categories, MemoryContext context);
 
   Categories* categories(int column) override { return category_[column]; }
   void scanned() override {
@@ -83,10 +83,8 @@ class JointEstimate final : public Estimate {
   }
 
   // Columns may be NULL in every row; a table without rows has no density.
-  const char* nothing_to_fit(const DensityKey& key) const override {
-    if (sample_.rows_read > 0) return nullptr;
-    return key.has_filter() ? "The scan found no rows that the filter accepts."
-                            : "The scan found no rows.";
+  const char* nothing_to_fit() const override {
+    return sample_.rows_read > 0 ? nullptr : no_rows();
   }
 
   kde::SumsWork sums() const override {
@@ -95,7 +93,7 @@ class JointEstimate final : public Estimate {
     return matrix_work(method, Min(sample_.rows, options_.bandwidth_rows), columns_);
   }
 
-  kde::Status fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine& engine,
+  kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
                   const kde::Control& control) noexcept override {
     for (int k = 0; k < columns_; ++k) {
       options_.value_type[k] = types.value_type[k];
@@ -104,16 +102,15 @@ class JointEstimate final : public Estimate {
       options_.word_type[k] = word_type_[k].number();
       options_.word_flags[k] = word_flags(word_type_[k]);
     }
-    options_.rows_per_row_read = scan.rows_per_row_read;
-    options_.every_row_read = scan.every_row_read;
-    options_.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
+    static_cast<kde::ReadShare&>(options_) = read;
     options_.engine = engine;
     in_the_way_ = -1;
     return kde::fit_joint(sample_, options_, control, &density_, &report_, &in_the_way_);
   }
 
   // A column that stands in the way is named.
-  void check(const kde::Status& status, const DensityKey& key) const override {
+  void check(const kde::Status& status) const override {
+    const DensityKey& key = request_.key;
     const char* doing = psprintf("fit a density to %s", describe_columns(key));
     const bool no_bandwidth =
         status.code == kde::Code::degenerate && options_.method != kde::JointMethod::automatic;
@@ -129,7 +126,6 @@ class JointEstimate final : public Estimate {
              errhint("Leave it out, or use method auto.")));
   }
 
-  double expected_error() const override { return std::numeric_limits<double>::quiet_NaN(); }
   void describe(DensityFit* fit) const override {
     show_notice(report_.notice);
     FitRecord& record = fit->record;
@@ -160,8 +156,8 @@ class JointEstimate final : public Estimate {
   int in_the_way_ = -1;
 };
 
-void JointEstimate::begin_categories(const DensityKey& key, uint16 categories,
-                                     MemoryContext context) {
+void JointEstimate::begin_categories(uint16 categories, MemoryContext context) {
+  const DensityKey& key = request_.key;
   Categories* last = nullptr;
   MemoryContext caller = MemoryContextSwitchTo(context);
   for (int k = 0; k < columns_; ++k) {
@@ -182,17 +178,15 @@ int find_categories(const DensityKey& key, kde::JointMethod method,
                     kde::JointSampler::Options* sampling) {
   int categories = 0;
   for (int k = 0; k < key.columns; ++k) {
-    int32 typmod;
-    kde::ValueType value_type;
-    const Oid type = key_column_type(key, k, &typmod);
-    if (!value_type_of(type, &value_type) || value_type != kde::ValueType::category) continue;
+    if (!is_category(key, k)) continue;
     if (method != kde::JointMethod::automatic)
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                errmsg("%s is a category, which only method auto takes", describe_column(key, k)),
                errhint("Leave method out.")));
     WordType words;
-    words.begin(type, key_column_collation(key, k));
+    int32 typmod;
+    words.begin(key_column_type(key, k, &typmod), key_column_collation(key, k));
     sampling->categories |= static_cast<uint16>(1 << k);
     if (words.is_enum()) sampling->placed |= static_cast<uint16>(1 << k);
     ++categories;
@@ -212,12 +206,16 @@ Estimate* new_joint_estimate(const DensityRequest& request, MemoryContext contex
   const kde::JointMethod method = read_joint_method(request.asked.method);
   kde::JointSampler::Options sampling;
   sampling.columns = request.key.columns;
+  if (request.asked.max_error > 0)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("max_relative_error is of densities of one column"),
+                    errhint("Pass sample_rows instead.")));
   const int categories = find_categories(request.key, method, &sampling);
   sampling.sample_rows = joint_sample_rows(request.asked, method, sampling.columns, categories);
   check_joint_sample_rows(sampling.sample_rows, sampling.columns);
   sampling.seed = static_cast<uint64>(request.asked.seed);
-  auto* estimate = Owned<JointEstimate>::create(context, sampling, method);
-  estimate->begin_categories(request.key, sampling.categories, context);
+  auto* estimate = Owned<JointEstimate>::create(context, request, sampling, method);
+  estimate->begin_categories(sampling.categories, context);
   return estimate;
 }
 

@@ -10,7 +10,8 @@
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/shards.h"
 #include "pg/fit/column_fit.h"
-#include "pg/fit/fit_log.h"
+#include "pg/fit/road.h"
+#include "pg/fit/store.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
@@ -38,25 +39,28 @@ constexpr Size kLeastPartBytes = 4096;
 // A part's variance is estimated from its own blocks.
 constexpr int64 kLeastPartBlocks = 128;
 
-// The parts of a table, in the order of their numbers.
+// The parts of a table, by their numbers, and what else is kept: lists of KeptPart*.
 struct Parts {
-  KeptPart** item;
-  bool* read;  // of each, whether it was fitted anew
-  int count;
-  Settings settings;  // of each density
-  MemoryContext memory;
+  List* all = NIL;
+  List* gone = NIL;   // parts that are no more
+  List* nodes = NIL;  // sums
 };
 
-Settings settings_of_parts(const DensityRequest& request, const ColumnTypes& types) {
+KeptPart* part_at(const List* parts, int i) { return static_cast<KeptPart*>(list_nth(parts, i)); }
+
+KeptPart* new_part(int64 number, int32 node) {
+  auto* part = new (palloc(sizeof(KeptPart))) KeptPart;
+  part->part = number;
+  part->node = node;
+  return part;
+}
+
+Settings settings_of_parts(const DensityRequest& request) {
+  const ColumnTypes types = check_types(request.key);
   Settings out = {types.value_type[0], read_column_method(request.asked.method),
                   static_cast<int32>(kde::kMaxBytes), request.key.measures};
   std::copy_n(types.value_type + 1, request.key.measures, out.measure_type);
   return out;
-}
-
-bool same_settings(const Settings& a, const Settings& b) {
-  return a.type == b.type && a.method == b.method && a.measures == b.measures &&
-         std::equal(a.measure_type, a.measure_type + a.measures, b.measure_type);
 }
 
 const kde::Header* header_of(struct varlena* density) {
@@ -75,16 +79,10 @@ bool is_of(List* kept, const Settings& settings) {
   foreach (cell, kept) {
     const auto* part = static_cast<const KeptPart*>(lfirst(cell));
     if (part->density != nullptr)
-      return same_settings(settings_of(*header_of(part->density), settings.bytes), settings);
+      return settings_of(*header_of(part->density), settings.bytes) == settings;
   }
   return true;
 }
-
-// What is kept, but for the table's parts.
-struct KeptParts {
-  List* gone = NIL;   // parts that are no more
-  List* nodes = NIL;  // sums
-};
 
 // Whether the same rows may give other values, or others pass the filter, at another time.
 bool is_of_its_time(const DensityKey& key) {
@@ -94,45 +92,44 @@ bool is_of_its_time(const DensityKey& key) {
   return is;
 }
 
-// The parts of a table with what is kept of them, which are sorted by their numbers.
-KeptParts match_parts(List* numbers, List* kept, Parts* parts) {
-  KeptParts out;
+// The parts of those numbers, which ascend, with what is kept of them.
+Parts match_parts(List* numbers, List* kept) {
+  Parts out;
   list_sort(kept, compare_by_part);
   int k = 0;
-  const auto at = [&] { return static_cast<KeptPart*>(list_nth(kept, k)); };
-  for (; k < list_length(kept) && at()->part == kWholeNode; ++k)
-    out.nodes = lappend(out.nodes, at());
+  const auto take_below = [&](int64 number, List** into) {
+    for (; k < list_length(kept) && part_at(kept, k)->part < number; ++k)
+      *into = lappend(*into, part_at(kept, k));
+  };
+  take_below(kWholeNode + 1, &out.nodes);
   ListCell* cell;
   foreach (cell, numbers) {
     const int64 number = *static_cast<int64*>(lfirst(cell));
-    for (; k < list_length(kept) && at()->part < number; ++k) out.gone = lappend(out.gone, at());
-    KeptPart* part = nullptr;
-    if (k < list_length(kept) && at()->part == number) {
-      part = at();
-      ++k;
-    } else {
-      part = static_cast<KeptPart*>(palloc0(sizeof(KeptPart)));
-      part->part = number;
-      part->node = -1;
-    }
-    parts->item[parts->count++] = part;
+    take_below(number, &out.gone);
+    const bool is_kept = k < list_length(kept) && part_at(kept, k)->part == number;
+    out.all = lappend(out.all, is_kept ? part_at(kept, k++) : new_part(number, -1));
   }
-  for (; k < list_length(kept); ++k) out.gone = lappend(out.gone, at());
+  take_below(PG_INT64_MAX, &out.gone);
   return out;
 }
 
-// Of a part without values its NULLs.
-Datum density_of_nulls(const Settings& settings, double nulls) {
-  AggregateState* state = new_state(CurrentMemoryContext, settings);
-  if (nulls > 0) state->summary.add_null(nulls);
-  return finish_state(*state);
-}
-
-// In the current memory context; null where the part has no row.
-struct varlena* density_of(const PartFit& made, const Settings& settings) {
-  const Datum density = made.density != 0 ? made.density
-                        : made.nulls > 0  ? density_of_nulls(settings, made.nulls)
-                                          : 0;
+// The density of a part, in the current memory context; null where it has no row.
+struct varlena* fit_part(const DensityRequest& request, Relation relation,
+                         const ScanOptions& options, Proof* proof) {
+  Road road;
+  road.begin(&request, 1, relation);
+  road.read(options, false);
+  *proof = road.scan().proof;
+  Datum density = 0;
+  if (road.nothing_to_fit() == nullptr) {
+    road.fit();
+    density = density_to_datum(road.estimate().density());
+  } else if (const double nulls = road.estimate().nulls_read(); nulls > 0) {
+    AggregateState* state = new_state(CurrentMemoryContext, settings_of_parts(request));
+    state->summary.add_null(nulls * road.scan().rows_per_row_read);
+    density = finish_state(*state);
+  }
+  road.end();
   return reinterpret_cast<struct varlena*>(DatumGetPointer(density));
 }
 
@@ -156,41 +153,40 @@ List* leaf_numbers(Relation relation, const DensityKey& key) {
 }
 
 // Fits those that changed, or came.
-void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTypes& types,
-                Parts* parts) {
-  auto* live = static_cast<double*>(palloc(sizeof(double) * (parts->count + 1)));
+void fit_leaves(const DensityRequest& request, Relation relation, const Parts& parts) {
+  const int count = list_length(parts.all);
+  auto* live = static_cast<double*>(palloc(sizeof(double) * (count + 1)));
   double all_live = 0;
-  for (int i = 0; i < parts->count; ++i) {
-    live[i] = static_cast<double>(
-        read_counters(static_cast<Oid>(parts->item[i]->part), AskPlanner::no).live());
+  for (int i = 0; i < count; ++i) {
+    const auto leaf = static_cast<Oid>(part_at(parts.all, i)->part);
+    live[i] = static_cast<double>(read_counters(leaf, AskPlanner::no).live());
     all_live += live[i];
   }
-  PartRequest wanted;
-  wanted.bytes = bytes_of_each(kBytesOfParts, parts->count);
-  wanted.least_blocks = kLeastPartBlocks;
-  for (int i = 0; i < parts->count; ++i) {
-    KeptPart* part = parts->item[i];
-    wanted.leaf = static_cast<Oid>(part->part);
+  DensityRequest own = request;
+  own.bytes = bytes_of_each(kBytesOfParts, count);
+  for (int i = 0; i < count; ++i) {
+    KeptPart* part = part_at(parts.all, i);
+    const auto leaf = static_cast<Oid>(part->part);
     // Under an old snapshot rows may be there that it does not see.
-    if (!IsolationUsesXactSnapshot() &&
-        is_unchanged(wanted.leaf, part->proof, RelationGetRelid(relation)))
+    if (!IsolationUsesXactSnapshot() && is_unchanged(leaf, part->proof, RelationGetRelid(relation)))
       continue;
-    wanted.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
+    own.asked.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
     // Each has its share of the blocks, by its rows where they are known.
-    const double share = all_live > 0 ? live[i] / all_live : 1.0 / parts->count;
-    wanted.blocks = Max(kLeastPartBlocks, static_cast<int64>(share * option_sample_blocks));
-    const PartFit made = fit_leaf(request, relation, types, wanted);
-    part->density = density_of(made, parts->settings);
-    part->proof = made.proof;
+    const double share = all_live > 0 ? live[i] / all_live : 1.0 / count;
+    ScanOptions options =
+        scan_options(own, Max(kLeastPartBlocks, static_cast<int64>(share * option_sample_blocks)));
+    options.leaf = leaf;
+    options.least_blocks = kLeastPartBlocks;
+    part->density = fit_part(own, relation, options, &part->proof);
     note_definition(RelationGetRelid(relation), columns_read_by(request.key), &part->proof);
-    parts->read[i] = true;
+    part->changed = true;
   }
 }
 
 // ---------------------------------------------------------------------------------------- shards
 
 // The call that a shard's node answers, for run_on_shards().
-const char* shard_call(const DensityRequest& request, const Parts& parts) {
+const char* shard_call(const DensityRequest& request, int shards) {
   const DensityKey& key = request.key;
   const auto literal = [](ArrayType* names) {
     return names == nullptr
@@ -204,8 +200,8 @@ const char* shard_call(const DensityRequest& request, const Parts& parts) {
       literal(column_names_of(columns)), literal(measures_of(key)),
       key.has_filter() ? quote_literal_cstr(key.filter) : "NULL",
       quote_literal_cstr(request.asked.method), request.asked.sample_rows == -1 ? "true" : "false",
-      static_cast<long long>(Max(kLeastPartBlocks, option_sample_blocks / Max(parts.count, 1))),
-      static_cast<int>(bytes_of_each(kBytesOfShards, parts.count)),
+      static_cast<long long>(Max(kLeastPartBlocks, option_sample_blocks / Max(shards, 1))),
+      static_cast<int>(bytes_of_each(kBytesOfShards, shards)),
       static_cast<long long>(request.asked.seed));
 }
 
@@ -224,35 +220,39 @@ struct varlena* receive_density(struct varlena* bytes) {
 }
 
 // The same of shards, which their nodes fit. *counters: of all, a leaf each.
-void fit_shards(const DensityRequest& request, Relation relation, Parts* parts,
+void fit_shards(const DensityRequest& request, Relation relation, const Parts& parts,
                 Counters* counters) {
   AsOwner owner;
   owner.begin(relation);
   bool any_kept = false;
   List* all = NIL;
-  for (int i = 0; i < parts->count; ++i) {
-    any_kept = any_kept || parts->item[i]->row != nullptr;
-    all = lappend(all, &parts->item[i]->part);
+  ListCell* cell;
+  foreach (cell, parts.all) {
+    auto* part = static_cast<KeptPart*>(lfirst(cell));
+    any_kept = any_kept || part->row != nullptr;
+    all = lappend(all, &part->part);
   }
   List* wanted = NIL;
   List* now = any_kept ? run_on_shards(relation, all, nullptr) : NIL;
-  for (int i = 0; i < parts->count; ++i) {
-    KeptPart* part = parts->item[i];
-    if (any_kept &&
-        is_untouched(part->counters, static_cast<ShardResult*>(list_nth(now, i))->counters))
-      continue;
-    parts->read[i] = true;
-    wanted = lappend(wanted, &part->part);
+  foreach (cell, parts.all) {
+    auto* part = static_cast<KeptPart*>(lfirst(cell));
+    part->changed =
+        !any_kept ||
+        !is_untouched(
+            part->counters,
+            static_cast<ShardResult*>(list_nth(now, foreach_current_index(cell)))->counters);
+    if (part->changed) wanted = lappend(wanted, &part->part);
   }
   List* results =
-      wanted == NIL ? NIL : run_on_shards(relation, wanted, shard_call(request, *parts));
+      wanted == NIL ? NIL : run_on_shards(relation, wanted, shard_call(request, list_length(all)));
   owner.end();
   counters->known = counters->of_shards = true;
-  counters->leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (parts->count + 1)));
+  counters->leaf =
+      static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (list_length(all) + 1)));
   ListCell* result = list_head(results);
-  for (int i = 0; i < parts->count; ++i) {
-    KeptPart* part = parts->item[i];
-    if (parts->read[i]) {
+  foreach (cell, parts.all) {
+    auto* part = static_cast<KeptPart*>(lfirst(cell));
+    if (part->changed) {
       const auto* made = static_cast<const ShardResult*>(lfirst(result));
       part->density = receive_density(made->value);
       part->counters = made->counters;
@@ -264,110 +264,95 @@ void fit_shards(const DensityRequest& request, Relation relation, Parts* parts,
   }
 }
 
-// The sum of densities; null where there is none.
-class Sum {
- public:
-  Sum(const Settings& settings, MemoryContext memory) : settings_(settings), memory_(memory) {}
-  void add(struct varlena* density) {
-    if (density == nullptr) return;
-    if (state_ == nullptr) state_ = new_state(memory_, settings_);
-    add_density(memory_, state_, header_of(density));
-  }
-  struct varlena* finish() const {
-    if (state_ == nullptr) return nullptr;
-    merge_waiting(state_);
-    return reinterpret_cast<struct varlena*>(DatumGetPointer(finish_state(*state_)));
-  }
+// ------------------------------------------------------------------------------------ their sum
 
- private:
-  const Settings& settings_;
-  MemoryContext memory_;
-  AggregateState* state_ = nullptr;
-};
-
-// The nodes of parts, their sums and whether a part of theirs changed.
-struct Nodes {
-  KeptPart** item;
-  bool* changed;
-  int count;
-};
-
-// Gives parts that have no node the first that has room.
-void assign_nodes(const Parts& parts, int* count) {
-  int* members = static_cast<int*>(palloc0(sizeof(int) * (*count + parts.count + 1)));
-  for (int i = 0; i < parts.count; ++i)
-    if (parts.item[i]->node >= 0) ++members[parts.item[i]->node];
-  int next = 0;
-  for (int i = 0; i < parts.count; ++i) {
-    KeptPart* part = parts.item[i];
-    if (part->node >= 0) continue;
-    while (members[next] >= kPartsPerNode) ++next;
-    part->node = next;
-    ++members[next];
-    *count = Max(*count, next + 1);
+// Null where no part has a density.
+struct varlena* sum_of(List* parts, const Settings& settings) {
+  AggregateState* state = nullptr;
+  ListCell* cell;
+  foreach (cell, parts) {
+    struct varlena* density = static_cast<KeptPart*>(lfirst(cell))->density;
+    if (density == nullptr) continue;
+    if (state == nullptr) state = new_state(CurrentMemoryContext, settings);
+    add_density(CurrentMemoryContext, state, header_of(density));
   }
+  if (state == nullptr) return nullptr;
+  merge_waiting(state);
+  return reinterpret_cast<struct varlena*>(DatumGetPointer(finish_state(*state)));
 }
 
-Nodes nodes_of(const Parts& parts, List* kept, const KeptParts& of_before) {
-  Nodes nodes = {};
-  ListCell* cell;
-  foreach (cell, kept)
-    nodes.count = Max(nodes.count, static_cast<KeptPart*>(lfirst(cell))->node + 1);
-  assign_nodes(parts, &nodes.count);
-  nodes.item = static_cast<KeptPart**>(palloc0(sizeof(KeptPart*) * (nodes.count + 1)));
-  nodes.changed = static_cast<bool*>(palloc0(sizeof(bool) * (nodes.count + 1)));
-  foreach (cell, of_before.nodes) {
-    auto* whole = static_cast<KeptPart*>(lfirst(cell));
-    nodes.item[whole->node] = whole;
+// Gives parts that have no node the first that has room. Which parts each has: *count lists.
+List** members_of_nodes(const Parts& parts, int* count) {
+  *count = 0;
+  for (const List* kept : {parts.all, parts.gone, parts.nodes})
+    for (int i = 0; i < list_length(kept); ++i) *count = Max(*count, part_at(kept, i)->node + 1);
+  const int most = *count + list_length(parts.all) + 1;
+  auto* rows = static_cast<int*>(palloc0(sizeof(int) * most));
+  auto** members = static_cast<List**>(palloc0(sizeof(List*) * most));
+  for (int i = 0; i < list_length(parts.all); ++i)
+    if (part_at(parts.all, i)->node >= 0) ++rows[part_at(parts.all, i)->node];
+  int next = 0;
+  for (int i = 0; i < list_length(parts.all); ++i) {
+    KeptPart* part = part_at(parts.all, i);
+    if (part->node < 0) {
+      while (rows[next] >= kPartsPerNode) ++next;
+      part->node = next;
+      ++rows[next];
+      *count = Max(*count, next + 1);
+    }
+    members[part->node] = lappend(members[part->node], part);
   }
-  foreach (cell, of_before.gone) nodes.changed[static_cast<KeptPart*>(lfirst(cell))->node] = true;
-  for (int i = 0; i < parts.count; ++i)
-    if (parts.read[i]) nodes.changed[parts.item[i]->node] = true;
-  for (int k = 0; k < nodes.count; ++k) {
-    if (nodes.item[k] != nullptr) continue;
-    nodes.item[k] = static_cast<KeptPart*>(palloc0(sizeof(KeptPart)));
-    nodes.item[k]->node = k;
-    nodes.item[k]->part = kWholeNode;
-    nodes.changed[k] = true;
-  }
-  return nodes;
+  return members;
 }
 
 // Adds up the parts, node by node; of nodes in which nothing changed what is kept of them.
-struct varlena* add_up(const Parts& parts, Nodes* nodes) {
-  Sum all(parts.settings, parts.memory);
-  for (int k = 0; k < nodes->count; ++k) {
-    CHECK_FOR_INTERRUPTS();
-    if (nodes->changed[k]) {
-      Sum sum(parts.settings, parts.memory);
-      for (int i = 0; i < parts.count; ++i)
-        if (parts.item[i]->node == k) sum.add(parts.item[i]->density);
-      nodes->item[k]->density = sum.finish();
-    }
-    all.add(nodes->item[k]->density);
+struct varlena* add_up(const Settings& settings, Parts* parts) {
+  int count;
+  List** members = members_of_nodes(*parts, &count);
+  auto** node = static_cast<KeptPart**>(palloc0(sizeof(KeptPart*) * (count + 1)));
+  ListCell* cell;
+  foreach (cell, parts->nodes) {
+    auto* whole = static_cast<KeptPart*>(lfirst(cell));
+    node[whole->node] = whole;
   }
-  return all.finish();
+  parts->nodes = NIL;
+  for (int k = 0; k < count; ++k) {
+    if (node[k] == nullptr) {
+      node[k] = new_part(kWholeNode, k);
+      node[k]->changed = true;
+    }
+    parts->nodes = lappend(parts->nodes, node[k]);
+  }
+  foreach (cell, parts->gone) node[static_cast<KeptPart*>(lfirst(cell))->node]->changed = true;
+  foreach (cell, parts->all) {
+    const auto* part = static_cast<KeptPart*>(lfirst(cell));
+    if (part->changed) node[part->node]->changed = true;
+  }
+  for (int k = 0; k < count; ++k) {
+    CHECK_FOR_INTERRUPTS();
+    if (node[k]->changed) node[k]->density = sum_of(members[k], settings);
+  }
+  return sum_of(parts->nodes, settings);
 }
 
-void keep_parts(int64 id, const Parts& parts, const KeptParts& of_before, const Nodes& nodes) {
-  for (int i = 0; i < parts.count; ++i)
-    if (parts.read[i]) part_store(id, parts.item[i]);
+void keep_parts(int64 id, const Parts& parts) {
   ListCell* cell;
-  foreach (cell, of_before.gone) part_remove(*static_cast<KeptPart*>(lfirst(cell)));
-  for (int k = 0; k < nodes.count; ++k)
-    if (nodes.changed[k]) part_store(id, nodes.item[k]);
+  foreach (cell, parts.gone) part_remove(*static_cast<KeptPart*>(lfirst(cell)));
+  for (List* kept : {parts.all, parts.nodes}) {
+    foreach (cell, kept) {
+      auto* part = static_cast<KeptPart*>(lfirst(cell));
+      if (part->changed) part_store(id, part);
+    }
+  }
   CommandCounterIncrement();
 }
 
 // Null, or of what densities are that are not added up.
 const char* why_not_added_up(const DensityRequest& request) {
-  if (request.key.columns > 1) return "several columns";
-  if (request.key.groups > 0) return "groups";
-  int32 typmod;
-  kde::ValueType type;
-  const bool is_category = value_type_of(key_column_type(request.key, 0, &typmod), &type) &&
-                           type == kde::ValueType::category;
-  return is_category ? "categories" : nullptr;
+  return request.key.columns > 1       ? "several columns"
+         : request.key.groups > 0      ? "groups"
+         : is_category(request.key, 0) ? "categories"
+                                       : nullptr;
 }
 
 // Null, or an option that has no meaning for parts.
@@ -393,27 +378,6 @@ void check_incremental(const DensityRequest& request) {
                     errhint("sample_rows => -1 reads every row of each part.")));
 }
 
-int64 store_value(const DensityRequest& request, const Counters& counters, const Proof& proof,
-                  Datum density, const char* model, double scan_ms, DensityFit* fit) {
-  const kde::Header* header = density_from_datum(density, nullptr);
-  *fit = {};
-  FitRecord& record = fit->record;
-  record.density = reinterpret_cast<struct varlena*>(DatumGetPointer(density));
-  record.request = request.asked;
-  record.counters = counters;
-  record.proof = proof;
-  record.scan_ms = scan_ms;
-  record.threads = 1;
-  record.model = model;
-  record.rows_read = static_cast<int64>(Min(header->sample_rows, 0x1p62));
-  for (const auto& shape : header->count_variance)
-    record.design_effect = Max(record.design_effect, static_cast<double>(shape[0]));
-  record.table_rows = table_rows(request.key, counters, -1, header->rows + header->nulls);
-  describe_density(header, fit);
-  progress_phase(Phase::storing);
-  return catalog_store(request.key, record, request.locked);
-}
-
 bool is_read_by_shard(const DensityRequest& request) {
   return why_not_added_up(request) == nullptr && option_not_of_parts(request) == nullptr &&
          is_of_shards(request.key.relation);
@@ -422,12 +386,10 @@ bool is_read_by_shard(const DensityRequest& request) {
 const char* fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit) {
   const DensityKey& key = request.key;
   check_incremental(request);
-  const ColumnTypes types = check_types(key);
+  const Settings settings = settings_of_parts(request);
   instr_time begun;
   INSTR_TIME_SET_CURRENT(begun);
-  progress_begin(key, request.operation);
-  if (request.locked == nullptr) catalog_lock(key);
-  KDE_FAULT("fit.locked");
+  begin_to_store(request);
   instr_time start;
   INSTR_TIME_SET_CURRENT(start);
   MemoryContext memory =
@@ -443,27 +405,21 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   Counters counters;
   if (!of_shards) counters = read_counters(RelationGetRelid(relation));
   List* numbers = of_shards ? shards_of(RelationGetRelid(relation)) : leaf_numbers(relation, key);
-  Parts parts = {};
-  parts.item = static_cast<KeptPart**>(palloc(sizeof(KeptPart*) * (list_length(numbers) + 1)));
-  parts.read = static_cast<bool*>(palloc0(sizeof(bool) * (list_length(numbers) + 1)));
-  parts.memory = memory;
-  parts.settings = settings_of_parts(request, types);
   bool renew = request.locked == nullptr || request.every_part || is_of_its_time(key);
   List* kept = renew ? NIL : parts_of(request.locked->entry->id);
-  if (renew || !is_of(kept, parts.settings)) {
+  if (renew || !is_of(kept, settings)) {
     kept = NIL;
     renew = true;
   }
-  const KeptParts of_before = match_parts(numbers, kept, &parts);
+  Parts parts = match_parts(numbers, kept);
   if (of_shards) {
-    fit_shards(request, relation, &parts, &counters);
+    fit_shards(request, relation, parts, &counters);
   } else {
-    fit_leaves(request, relation, types, &parts);
+    fit_leaves(request, relation, parts);
   }
   KDE_FAULT("fit.scanned");
 
-  Nodes nodes = nodes_of(parts, kept, of_before);
-  struct varlena* sum = add_up(parts, &nodes);
+  struct varlena* sum = add_up(settings, &parts);
   if (sum == nullptr || !(header_of(sum)->rows > 0)) {
     progress_end();
     MemoryContextSwitchTo(caller);
@@ -472,17 +428,22 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   }
   KDE_FAULT("fit.estimated");
 
-  for (int i = 0; i < parts.count && !of_shards; ++i)
-    if (!parts.item[i]->proof.known) proof = unproven(Unproven::by_parts, proof);
-  const int read = static_cast<int>(std::count(parts.read, parts.read + parts.count, true));
-  const char* model = psprintf("%d %s%s, %d read", parts.count, of_shards ? "shard" : "part",
-                               parts.count == 1 ? "" : "s", read);
+  int read = 0;
+  ListCell* cell;
+  foreach (cell, parts.all) {
+    const auto* part = static_cast<KeptPart*>(lfirst(cell));
+    read += part->changed;
+    if (!of_shards && !part->proof.known) proof = unproven(Unproven::by_parts, proof);
+  }
+  const int count = list_length(parts.all);
+  const char* model = psprintf("%d %s%s, %d read", count, of_shards ? "shard" : "part",
+                               count == 1 ? "" : "s", read);
   MemoryContextSwitchTo(caller);
   const int64 id =
       store_value(request, counters, proof, PointerGetDatum(sum), model, elapsed_ms(start), fit);
   if (request.asked.incremental) {
     if (renew) parts_remove(id);
-    keep_parts(id, parts, of_before, nodes);
+    keep_parts(id, parts);
   }
   progress_end();
   log_long_fit(key, fit->record, fit->sample_rows, begun);
@@ -516,25 +477,24 @@ Datum kde_shard_density(PG_FUNCTION_ARGS) {
   request.asked.sample_rows = PG_GETARG_BOOL(5) ? -1 : kAllRowsRead;
   check_incremental(request);
   check_readable(request.key);
-  PartRequest part;
-  part.as_owner = false;
-  part.blocks = Max(PG_GETARG_INT64(6), INT64CONST(1));
-  part.bytes = static_cast<Size>(Max(Min(PG_GETARG_INT32(7), static_cast<int32>(kde::kMaxBytes)),
-                                     static_cast<int32>(kLeastPartBytes)));
+  request.bytes = static_cast<Size>(Max(Min(PG_GETARG_INT32(7), static_cast<int32>(kde::kMaxBytes)),
+                                        static_cast<int32>(kLeastPartBytes)));
   // Shards that were filled alike must not give the same blocks.
-  part.seed = PG_GETARG_INT64(8) ^ static_cast<int64>(static_cast<uint64>(oid) << 20);
+  request.asked.seed = PG_GETARG_INT64(8) ^ static_cast<int64>(static_cast<uint64>(oid) << 20);
   Relation relation = try_relation_open(oid, AccessShareLock);
   if (relation == nullptr)
     ereport(ERROR,
             (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", oid)));
   check_kind(relation);
   check_readable(request.key);
-  const ColumnTypes types = check_types(request.key);
+  ScanOptions options = scan_options(request, Max(PG_GETARG_INT64(6), INT64CONST(1)));
+  options.least_blocks = 1;
+  options.as_owner = false;
+  Proof proof;
   progress_begin(request.key, request.operation);
-  const PartFit made = fit_leaf(request, relation, types, part);
+  struct varlena* density = fit_part(request, relation, options, &proof);
   progress_end();
   relation_close(relation, NoLock);
-  struct varlena* density = density_of(made, settings_of_parts(request, types));
   if (density == nullptr) PG_RETURN_NULL();
   PG_RETURN_POINTER(density);
 }

@@ -4,7 +4,7 @@
 // ed. 1977, chapter 5).
 #pragma once
 
-#include "pg/fit/density_fit.h"
+#include "pg/fit/estimate.h"
 
 namespace kde_pg {
 
@@ -20,14 +20,5 @@ bool is_read_by_shard(const DensityRequest& request);
 // nothing to fit one to; then nothing was stored. request.locked: parts that did not change since
 // are taken from the catalog, unless request.every_part.
 const char* fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit);
-
-// The same of one that a query gives, request.asked.query (store.cpp). Errors: 22023 for what it
-// gives if that is no density, 42804 for one of another type, those of the query.
-void fit_by_query(const DensityRequest& request, Relation relation, DensityFit* fit);
-
-// Stores a density that was made elsewhere, a palloc'ed `kde` datum of one column: of parts, or a
-// value. model: how. Returns its number.
-int64 store_value(const DensityRequest& request, const Counters& counters, const Proof& proof,
-                  Datum density, const char* model, double scan_ms, DensityFit* fit);
 
 }  // namespace kde_pg

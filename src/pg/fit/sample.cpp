@@ -1,7 +1,8 @@
 // kde_sample: a density of one's own, as a value: of the rows that the current user may read.
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/privileges.h"
-#include "pg/fit/density_fit.h"
+#include "pg/fit/road.h"
+#include "pg/type/density_datum.h"
 
 extern "C" {
 #include "access/relation.h"
@@ -29,7 +30,18 @@ Datum kde_sample(PG_FUNCTION_ARGS) {
   request.asked.method = "auto";
   request.asked.sample_rows = kAllRowsRead;
   request.asked.seed = PG_ARGISNULL(2) ? random_seed() : PG_GETARG_INT64(2);
-  const Datum density = sample_density(request, relation, has_policies);
+  Road road;
+  road.begin(&request, 1, relation);
+  progress_begin(request.key, request.operation);
+  ScanOptions options = scan_options(request);
+  options.as_owner = false;
+  options.by_query = has_policies;
+  road.read(options, false);
+  road.check_something_to_fit();
+  road.fit();
+  const Datum density = density_to_datum(road.estimate().density());
+  progress_end();
+  road.end();
   relation_close(relation, NoLock);
   return density;
 }

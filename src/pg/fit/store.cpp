@@ -1,12 +1,15 @@
 // kde_store: a density that was made elsewhere (a roll-up, a continuous aggregate, another
 // server's) becomes the one that answers by a column's name; a query that gives it makes it one
 // that is refreshed.
+#include "pg/fit/store.h"
+
 #include "pg/base/pinned.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/expression.h"
 #include "pg/fit/fit_steps.h"
-#include "pg/fit/part_fit.h"
+#include "pg/fit/column_fit.h"
+#include "pg/fit/road.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
@@ -86,11 +89,31 @@ void check_is_of(const DensityKey& key, const kde::Header& density) {
 
 }  // namespace
 
+int64 store_value(const DensityRequest& request, const Counters& counters, const Proof& proof,
+                  Datum density, const char* model, double scan_ms, DensityFit* fit) {
+  const kde::Header* header = density_from_datum(density, nullptr);
+  *fit = {};
+  FitRecord& record = fit->record;
+  record.density = reinterpret_cast<struct varlena*>(DatumGetPointer(density));
+  record.request = request.asked;
+  record.counters = counters;
+  record.proof = proof;
+  record.scan_ms = scan_ms;
+  record.threads = 1;
+  record.model = model;
+  record.rows_read = static_cast<int64>(Min(header->sample_rows, 0x1p62));
+  for (const auto& shape : header->count_variance)
+    record.design_effect = Max(record.design_effect, static_cast<double>(shape[0]));
+  record.table_rows = table_rows(request.key, counters, -1, header->rows + header->nulls);
+  describe_density(header, fit);
+  progress_phase(Phase::storing);
+  return catalog_store(request.key, record, request.locked);
+}
+
 void fit_by_query(const DensityRequest& request, Relation relation, DensityFit* fit) {
   instr_time start;
   INSTR_TIME_SET_CURRENT(start);
-  progress_begin(request.key, request.operation);
-  if (request.locked == nullptr) catalog_lock(request.key);
+  begin_to_store(request);
   progress_phase(Phase::scanning);
   // Before the query: what changes meanwhile counts as changed since.
   const Counters counters = read_counters(RelationGetRelid(relation));

@@ -2,11 +2,12 @@
 // measures stays: nobody has said that they are to go.
 #include "pg/base/fault.h"
 #include "pg/base/result_set.h"
+#include "pg/base/row.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
-#include "pg/fit/density_fit.h"
 #include "pg/fit/fit_record.h"
 #include "pg/fit/part_fit.h"
+#include "pg/fit/road.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -109,32 +110,37 @@ void lock_columns(List* columns) {
   }
 }
 
-void put_row(Tuplestorestate* rows, TupleDesc desc, const char* column, const char* reason,
-             const DensityFit* fit) {
-  const bool fitted = fit != nullptr;
-  const auto text = [](const char* s) { return s != nullptr ? CStringGetTextDatum(s) : 0; };
-  const char* expected = fitted ? fit->expected_error : nullptr;
-  Datum values[kResults] = {text(column),
-                            BoolGetDatum(fitted),
-                            text(reason),
-                            fitted ? model_text(*fit) : 0,
-                            Float8GetDatum(fitted ? whole_rows(*fit) : 0),
-                            text(expected),
-                            fitted ? size_text(*fit) : 0,
-                            fitted ? took_text(*fit) : 0};
-  bool nulls[kResults] = {false,   false,  reason == nullptr, !fitted, !fitted, expected == nullptr,
-                          !fitted, !fitted};
-  tuplestore_putvalues(rows, desc, values, nulls);
+void put_row(Tuplestorestate* rows, TupleDesc desc, const Column& column) {
+  const bool fitted = column.reason == nullptr;
+  Row<kResults> row;
+  row.put_text(NameStr(column.name));
+  row.put(BoolGetDatum(fitted));
+  row.put_text(column.reason);
+  row.put(fitted ? model_text(column.fit) : 0, !fitted);
+  row.put(Float8GetDatum(fitted ? whole_rows(column.fit) : 0), !fitted);
+  row.put_text(fitted ? column.fit.expected_error : nullptr);
+  row.put(fitted ? size_text(column.fit) : 0, !fitted);
+  row.put(fitted ? took_text(column.fit) : 0, !fitted);
+  row.store(rows, desc);
 }
 
 void fit_together(Column** columns, int n, const DensityRequest* requests, Relation relation) {
-  const char* reason[kde::kMaxColumns] = {};
-  DensityFit fit[kde::kMaxColumns] = {};
-  fit_columns_together(requests, n, relation, reason, fit);
+  Road road;
+  road.begin(requests, n, relation);
+  DensityKey all;
+  all.relation = RelationGetRelid(relation);
+  all.columns = n;
+  for (int k = 0; k < n; ++k) all.column[k] = requests[k].key.column[0];
+  progress_begin(all, Operation::fit);
+  for (int k = 0; k < n; ++k) catalog_lock(requests[k].key);
+  road.read(scan_options(requests[0]), true);
+  road.fit();
   for (int k = 0; k < n; ++k) {
-    columns[k]->reason = reason[k];
-    columns[k]->fit = fit[k];
+    columns[k]->reason = road.nothing_to_fit(k);
+    if (columns[k]->reason == nullptr) road.store(k, &columns[k]->fit);
   }
+  progress_end();
+  road.end();
 }
 
 // Columns that shards summarise by themselves are fitted one by one, the others by one scan.
@@ -187,11 +193,7 @@ Datum kde_fit_table(PG_FUNCTION_ARGS) {
   KDE_FAULT("fit.decided");
   fit_columns(columns, asked, relation);
   ListCell* cell;
-  foreach (cell, columns) {
-    const auto* column = static_cast<const Column*>(lfirst(cell));
-    put_row(rows, desc, NameStr(column->name), column->reason,
-            is_left_out(column) ? nullptr : &column->fit);
-  }
+  foreach (cell, columns) put_row(rows, desc, *static_cast<const Column*>(lfirst(cell)));
   relation_close(relation, NoLock);
   PG_RETURN_NULL();
 }

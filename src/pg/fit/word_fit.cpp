@@ -6,7 +6,6 @@
 #include "pg/base/owned.h"
 #include "pg/catalog/expression.h"
 #include "pg/fit/column_fit.h"
-#include "pg/fit/expected_error.h"
 
 #include "core/kde.h"
 
@@ -14,8 +13,6 @@ extern "C" {
 #include "miscadmin.h"
 #include "utils/memutils.h"
 }
-
-#include <cmath>
 
 namespace kde_pg {
 
@@ -25,19 +22,17 @@ namespace {
 // and more than half of its rows have one of their own.
 constexpr double kFewValues = 5000;
 constexpr double kMostDistinct = 0.5;
-// The share of the rows whose count's error is told, and may be asked for.
-constexpr double kFewRows = 0.01;
 constexpr const char* kNoCategory =
     "More than half of its rows have a value of their own: kde_fit() of the column by its name.";
 constexpr const char* kTooLarge =
     "Its different values take more memory than a table's columns have: kde_fit() of the column by "
     "its name, or of an expression of it.";
 
-class WordEstimate final : public Estimate {
+class WordEstimate final : public LineEstimate {
  public:
-  WordEstimate(const DensityKey& key, const kde::Words::Options& options, bool of_table)
-      : words_(options), measures_(static_cast<std::size_t>(key.measures)), of_table_(of_table) {
-    for (std::size_t k = 0; k < measures_; ++k) names_[k] = key.column[k + 1].text;
+  WordEstimate(const DensityRequest& request, const kde::Words::Options& options)
+      : LineEstimate(request), words_(options), of_table_(request.of_table) {
+    options_.as_counted = true;
   }
 
   Categories* categories(int column) override { return column == 0 ? &categories_ : nullptr; }
@@ -48,43 +43,30 @@ class WordEstimate final : public Estimate {
     }
     if (categories_.given_up()) return kde::Status::success();
     double y[kde::kMaxMeasures];
-    for (std::size_t k = 0; k < measures_; ++k) {
-      const bool is_null = (nulls >> (k + 1) & 1) != 0;
-      y[k] = is_null ? std::nan("") : values[k + 1];
-      if (!is_null && !std::isfinite(y[k]))
-        return kde::Status::error(kde::Code::invalid_argument,
-                                  "measure \"%s\" has a value that is not finite", names_[k]);
-    }
-    const kde::Status status = words_.add(static_cast<uint32>(values[0]), {y, measures_});
+    if (const kde::Status s = read_measures(values, nulls, y); !s.ok()) return s;
+    const kde::Status status = words_.add(static_cast<uint32>(values[0]), {y, measures()});
     // Half of them at least, of as many rows as make that sure.
     if (of_table_ && static_cast<double>(words_.distinct()) > 10 * kFewValues && is_unlike())
       categories_.give_up();
     return status;
   }
   kde::Status begin_block() noexcept override { return words_.begin_block(); }
-  void scanned() override;
+  void scanned() override {
+    if (not_worth() == nullptr) keep_words(categories_, &type_, &words_);
+  }
   kde::Status finish(const kde::Control& control) noexcept override {
-    if (of_table_ && not_worth() != nullptr) return kde::Status::success();
-    return words_.finish(&sample_, control);
+    return not_worth() != nullptr ? kde::Status::success() : words_.finish(&sample_, control);
   }
-  const char* nothing_to_fit(const DensityKey& key) const override {
-    if (words_.rows() > 0 || categories_.given_up()) return nullptr;
-    return words_.nulls() > 0 ? "Every value read is null."
-           : key.has_filter() ? "The scan found no rows that the filter accepts."
-                              : "The scan found no rows.";
+  const char* nothing_to_fit() const override {
+    const char* why = not_worth();
+    return why != nullptr ? why : LineEstimate::nothing_to_fit();
   }
-  const char* not_worth() const override {
-    const bool many = static_cast<double>(words_.distinct()) > kFewValues && is_unlike();
-    return many ? kNoCategory : categories_.given_up() ? kTooLarge : nullptr;
-  }
-  kde::SumsWork sums() const override { return {}; }
-  kde::Status fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine& engine,
-                  const kde::Control& control) noexcept override;
-  void check(const kde::Status& status, const DensityKey& key) const override {
-    check_status(status, psprintf("fit a density to %s", describe_columns(key)));
-  }
-  double expected_error() const override {
-    return kde::expected_errors(kde::DensityView(&density_.header()), kFewRows).count;
+  kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
+                  const kde::Control& control) noexcept override {
+    options_.word_type = type_.number();
+    options_.word_flags = word_flags(type_);
+    if (kde::Status s = fit_line(types, read, engine, control); !s.ok()) return s;
+    return words_.append(options_, &density_);
   }
   void describe(DensityFit* fit) const override;
 
@@ -96,58 +78,25 @@ class WordEstimate final : public Estimate {
   bool is_unlike() const {
     return static_cast<double>(words_.distinct()) > kMostDistinct * words_.rows();
   }
+  // Where the column is one of a table's that nobody named: null, or why it is left out.
+  const char* not_worth() const {
+    if (!of_table_) return nullptr;
+    const bool many = static_cast<double>(words_.distinct()) > kFewValues && is_unlike();
+    return many ? kNoCategory : categories_.given_up() ? kTooLarge : nullptr;
+  }
 
   kde::Words words_;
-  kde::Sample sample_;
-  kde::FitReport report_;
-  std::size_t measures_;
   bool of_table_;
-  const char* names_[kde::kMaxMeasures] = {};
 };
 
-void WordEstimate::scanned() {
-  if (of_table_ && not_worth() != nullptr) return;
-  keep_words(categories_, &type_, &words_);
-}
-
-kde::Status WordEstimate::fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine&,
-                              const kde::Control& control) noexcept {
-  kde::FitOptions options;
-  options.value_type = kde::ValueType::category;
-  options.lattice_step = 1;
-  options.as_counted = true;
-  std::copy_n(types.value_type + 1, measures_, options.measure_types);
-  options.rows_per_row_read = scan.rows_per_row_read;
-  options.every_row_read = scan.every_row_read;
-  options.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
-  if (kde::Status s = kde::fit_column(sample_, options, control, &density_, &report_); !s.ok())
-    return s;
-  kde::WordOptions words;
-  words.rows_per_row_read = options.rows_per_row_read;
-  words.every_row_read = options.every_row_read;
-  words.share_of_blocks = options.share_of_blocks;
-  words.type = type_.number();
-  words.flags = word_flags(type_);
-  return words_.append(words, &density_);
-}
-
 void WordEstimate::describe(DensityFit* fit) const {
-  FitRecord& record = fit->record;
-  const kde::Header& header = density_.header();
-  const kde::WordsView words(&header);
-  record.rows_read = static_cast<int64>(words_.rows() + words_.nulls());
-  record.design_effect = sample_.blocks.design_effect();
-  record.select_ms = report_.select_ms;
-  record.estimate_ms = report_.estimate_ms;
-  record.table_rows = header.rows + header.nulls;
-  record.model = words.others() > 0
-                     ? psprintf("values as counted: %u kept of %.0f; another has %.0f rows at most",
-                                words.words(), words.header().distinct, words.header().others_most)
-                     : psprintf("values as counted: %.0f", words.header().distinct);
-  fit->method = kde::asked_method_name(header);
-  fit->rows = header.rows;
-  fit->sample_rows = report_.sample_rows;
-  fit->expected_error = expected_error_text(&header);
+  LineEstimate::describe(fit);
+  const kde::WordsView words(&density_.header());
+  fit->record.model =
+      words.others() > 0
+          ? psprintf("values as counted: %u kept of %.0f; another has %.0f rows at most",
+                     words.words(), words.header().distinct, words.header().others_most)
+          : psprintf("values as counted: %.0f", words.header().distinct);
 }
 
 }  // namespace
@@ -194,15 +143,7 @@ uint32 word_flags(const WordType& type) {
 
 Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context) {
   const DensityKey& key = request.key;
-  if (read_column_method(request.asked.method) != kde::Method::automatic ||
-      request.asked.sample_rows > 0 || request.asked.exact ||
-      request.kernel != kde::Kernel::gaussian)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("%s is a category, which is fitted by method auto, to all rows that are "
-                           "read",
-                           describe_column(key, 0)),
-                    errhint("Leave method, kernel, exact and sample_rows out; sample_rows => -1 "
-                            "reads every row.")));
+  check_fitted_by_auto(request, psprintf("%s is a category, which is", describe_column(key, 0)));
   int32 typmod;
   const Oid type = key_column_type(key, 0, &typmod);
   const Oid collation = key_column_collation(key, 0);
@@ -212,7 +153,7 @@ Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context
   options.seed = static_cast<uint64>(request.asked.seed);
   options.measures = key.measures;
   options.placed = words.is_enum();
-  auto* estimate = Owned<WordEstimate>::create(context, key, options, request.of_table);
+  auto* estimate = Owned<WordEstimate>::create(context, request, options);
   // Its functions live as long as the estimate.
   MemoryContext caller = MemoryContextSwitchTo(context);
   estimate->type_.begin(type, collation);

@@ -2,7 +2,7 @@
 // (kde::Words), the most frequent kept as text.
 #pragma once
 
-#include "pg/fit/density_fit.h"
+#include "pg/fit/estimate.h"
 #include "pg/read/categories.h"
 #include "pg/type/word_type.h"
 
@@ -15,11 +15,7 @@ Size most_word_memory();
 // After a scan, as its user: ranks the values and keeps the most frequent as text; of an enum the
 // labels without rows, too.
 void keep_words(const Categories& categories, WordType* type, kde::Words* words);
-// WordOptions::flags.
+// FitOptions::word_flags.
 uint32 word_flags(const WordType& type);
-
-// As new_estimate(), for a key of one column that is a category. Errors: 22023 for another method
-// than auto or a sample of so many rows.
-Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context);
 
 }  // namespace kde_pg

@@ -151,51 +151,19 @@ void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransaction
 }  // namespace
 
 const char* operation_name(Operation operation) {
-  switch (operation) {
-    case Operation::fit:
-      return "fit";
-    case Operation::refresh:
-      return "refresh";
-    case Operation::drift:
-      return "drift";
-    case Operation::bandwidth:
-      return "bandwidth";
-    case Operation::evaluate:
-      return "evaluate";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"fit", "refresh", "drift", "bandwidth", "evaluate"};
+  return kNames[static_cast<int>(operation)];
 }
 
 const char* phase_name(Phase phase) {
-  switch (phase) {
-    case Phase::waiting_for_lock:
-      return "waiting for lock";
-    case Phase::scanning:
-      return "scanning";
-    case Phase::selecting:
-      return "selecting bandwidth";
-    case Phase::estimating:
-      return "estimating";
-    case Phase::storing:
-      return "storing";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"waiting for lock", "scanning", "selecting bandwidth",
+                                    "estimating", "storing"};
+  return kNames[static_cast<int>(phase)];
 }
 
 const char* unit_name(Unit unit) {
-  switch (unit) {
-    case Unit::none:
-      return nullptr;
-    case Unit::blocks:
-      return "blocks";
-    case Unit::rows:
-      return "rows";
-    case Unit::pairs:
-      return "pairs";
-    case Unit::steps:
-      return "steps";
-  }
-  return nullptr;
+  constexpr const char* kNames[] = {nullptr, "blocks", "rows", "pairs", "steps"};
+  return kNames[static_cast<int>(unit)];
 }
 
 void progress_begin(const DensityKey& key, Operation operation) {

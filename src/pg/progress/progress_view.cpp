@@ -1,6 +1,7 @@
 // kde_aqp.progress(): the rows behind the view kde_progress, one for each backend that works on a
 // density, seen by its user and the members of pg_read_all_stats, as rows of pg_stat_activity are.
 #include "pg/base/result_set.h"
+#include "pg/base/row.h"
 #include "pg/progress/progress_shared.h"
 
 extern "C" {
@@ -32,32 +33,23 @@ ArrayType* column_names(const ProgressReport& report) {
 }
 
 void put_row(const ProgressReport& report, TupleDesc desc, Tuplestorestate* rows) {
-  Datum values[kColumns];
-  bool nulls[kColumns] = {};
-  int n = 0;
-  const auto put = [&](Datum value, bool is_null = false) {
-    values[n] = value;
-    nulls[n++] = is_null;
-  };
-  const auto put_name = [&](const char* text) {
-    put(text != nullptr ? CStringGetTextDatum(text) : 0, text == nullptr);
-  };
+  Row<kColumns> row;
   const bool here = report.database == MyDatabaseId && OidIsValid(report.relation);
   const bool counted = report.unit != Unit::none;
-  put(Int32GetDatum(report.pid));
+  row.put(Int32GetDatum(report.pid));
   const char* database = get_database_name(report.database);
-  put(database != nullptr ? DirectFunctionCall1(namein, CStringGetDatum(database)) : 0,
-      database == nullptr);
-  put(ObjectIdGetDatum(report.relation), !here);
-  put(here ? PointerGetDatum(column_names(report)) : 0, !here);
-  put_name(operation_name(report.operation));
-  put_name(phase_name(report.phase));
-  put_name(unit_name(report.unit));
-  put(Int64GetDatum(report.done), !counted);
-  put(Int64GetDatum(report.total), !counted || report.total == 0);
-  put(TimestampTzGetDatum(report.started_at));
-  put_name(!report.sums ? nullptr : report.on_device ? "cuda" : "cpu");
-  tuplestore_putvalues(rows, desc, values, nulls);
+  row.put(database != nullptr ? DirectFunctionCall1(namein, CStringGetDatum(database)) : 0,
+          database == nullptr);
+  row.put(ObjectIdGetDatum(report.relation), !here);
+  row.put(here ? PointerGetDatum(column_names(report)) : 0, !here);
+  row.put_text(operation_name(report.operation));
+  row.put_text(phase_name(report.phase));
+  row.put_text(unit_name(report.unit));
+  row.put(Int64GetDatum(report.done), !counted);
+  row.put(Int64GetDatum(report.total), !counted || report.total == 0);
+  row.put(TimestampTzGetDatum(report.started_at));
+  row.put_text(!report.sums ? nullptr : report.on_device ? "cuda" : "cpu");
+  row.store(rows, desc);
 }
 
 }  // namespace

@@ -30,8 +30,6 @@ namespace kde_pg {
 
 namespace {
 
-constexpr long kRowsPerFetch = 10000;
-
 // By the library of the wrapper's handler, as a wrapper may have any name.
 bool is_postgres_fdw(Relation rel) {
   const ForeignServer* server = GetForeignServer(GetForeignServerIdByRelId(RelationGetRelid(rel)));
@@ -97,17 +95,6 @@ BlockNumber end_of_blocks(Relation rel, BlockNumber blocks) {
              : ItemPointerGetBlockNumber(reinterpret_cast<ItemPointer>(DatumGetPointer(last))) + 1;
 }
 
-void take_rows(Portal portal, RowReader* reader) {
-  for (uint64 fetched = kRowsPerFetch; fetched == kRowsPerFetch;) {
-    SPI_cursor_fetch(portal, true, kRowsPerFetch);
-    fetched = SPI_processed;
-    SPITupleTable* rows = SPI_tuptable;
-    for (uint64 i = 0; i < fetched; ++i) reader->take(rows->vals[i], rows->tupdesc);
-    SPI_freetuptable(rows);
-    reader->take_breath();
-  }
-}
-
 Datum block_begin(uint64 block) {
   auto* tid = static_cast<ItemPointer>(palloc(sizeof(ItemPointerData)));
   ItemPointerSet(tid, static_cast<BlockNumber>(block), 0);
@@ -138,7 +125,7 @@ void read_foreign_blocks(const char* query, bool has_condition, const uint64* ch
     reader->begin_block();
     Datum ends[2] = {block_begin(chosen[i] - first), block_begin(chosen[i] - first + 1)};
     Portal portal = SPI_cursor_open(nullptr, plan, ends, nullptr, true);
-    take_rows(portal, reader);
+    reader->take_all(portal, 1, nullptr, nullptr);
     SPI_cursor_close(portal);
     for (const Datum end : ends) pfree(DatumGetPointer(end));
     progress_done(blocks_before + static_cast<int64>(i) + 1);

@@ -2,6 +2,7 @@
 // by the executor.
 #include "pg/read/row_reader.h"
 
+#include "pg/progress/progress.h"
 #include "pg/read/categories.h"
 
 extern "C" {
@@ -168,6 +169,20 @@ void RowReader::take(HeapTuple tuple, TupleDesc desc) {
   MemoryContextSwitchTo(previous);
   hand_on(values, nulls);
   if (++rows_since_breath_ >= kRowsPerBreath) take_breath();
+}
+
+void RowReader::take_all(Portal portal, double keep, kde::Random* random, int64* rows) {
+  constexpr long kRowsPerFetch = 10000;
+  for (uint64 fetched = kRowsPerFetch; fetched == kRowsPerFetch;) {
+    SPI_cursor_fetch(portal, true, kRowsPerFetch);
+    fetched = SPI_processed;
+    SPITupleTable* table = SPI_tuptable;
+    for (uint64 i = 0; i < fetched; ++i)
+      if (draws(keep, random)) take(table->vals[i], table->tupdesc);
+    SPI_freetuptable(table);
+    if (rows != nullptr && *rows >= 0) progress_done(*rows += static_cast<int64>(fetched));
+    take_breath();
+  }
 }
 
 }  // namespace kde_pg

@@ -5,6 +5,7 @@
 
 extern "C" {
 #include "executor/tuptable.h"
+#include "executor/spi.h"
 #include "nodes/execnodes.h"
 }
 
@@ -37,6 +38,19 @@ class RowReader {
   void begin_block() {
     if (const kde::Status s = sink_->begin_block(); !s.ok()) check_status(s, doing_);
   }
+  // Whether a row is taken, of which each is with probability `keep`: below 1 as a block of its own.
+  bool draws(double keep, kde::Random* random) {
+    if (keep >= 1) return true;
+    if (random->uniform() >= keep) {
+      skip();
+      return false;
+    }
+    begin_block();
+    return true;
+  }
+  // All rows of a query's portal, in an SPI connection, thinned so. rows: read so far, to which they
+  // are added and which is shown; null or -1: they are not counted.
+  void take_all(Portal portal, double keep, kde::Random* random, int64* rows);
   // Looks at interrupts and frees what conversions left behind.
   void take_breath();
   // Rows of leaves, where there is a filter or an expression: accepted or not.

@@ -42,28 +42,23 @@ struct ScanOptions {
   int64 sample_blocks = 0;  // >= 1; ignored with every_row
   int64 least_blocks = 1;   // where they travel, and a tenth of sample_blocks is less
   uint64 seed = 0;
+  // As the relation's owner, with nothing of the caller's search path in reach, as foreign tables
+  // and expressions may run code, and foreign tables use the owner's user mapping; then volatile
+  // expressions are refused (42P17). Else as the current user.
+  bool as_owner = true;
   bool by_query = false;  // the whole tree by one query, whose policies apply
   // One leaf of the tree alone, by leaf_relations(); invalid: all.
   Oid leaf = InvalidOid;
 };
 
-struct ScanResult {
+// rows_per_row_read is 1 exactly when every row was read.
+struct ScanResult : kde::ReadShare {
   int64 blocks_total = 0, blocks_read = 0;  // of those that were drawn from
-  // rows of the table per row read, >= 1; 1 exactly when every row was read
-  double rows_per_row_read = 1;
-  bool every_row_read = false;
   // with a filter, rows of the table as estimated from those met, accepted or not; -1: a query
   // applied it
   double table_rows = -1;
   bool elsewhere = false;  // queries see other rows than the tables'; those were read
   Proof proof;             // of the rows; in the caller's memory context
-
-  double share_of_blocks() const {
-    return blocks_total > 0 ? static_cast<double>(blocks_read) / static_cast<double>(blocks_total)
-                            : 1;
-  }
-  // Of the blocks, or of the rows where they came one by one.
-  double share_read() const { return blocks_total > 0 ? share_of_blocks() : 1 / rows_per_row_read; }
 };
 
 class Categories;
@@ -98,12 +93,12 @@ class RowSink {
 // has rows of its own beside its children's, or columns that are computed by the whole tree.
 List* leaf_relations(Relation relation, const DensityKey& key);
 
-// Hands every row read to `sink`. relation: the key's, locked by the caller with at least
-// AccessShareLock; children are locked here, until the transaction ends, and columns matched by
-// name. key: analysed; value_types: of its columns. Runs as the current user, and its expressions
-// with them (AsOwner, pinned.h); calls CHECK_FOR_INTERRUPTS at least per block.
+// Hands every row read to `sink`, whose columns are the key's with its measures and what groups are
+// by. relation: the key's, locked by the caller with at least AccessShareLock; children are locked
+// here, until the transaction ends, and columns matched by name. key: analysed; value_types: of its
+// columns. Calls CHECK_FOR_INTERRUPTS at least per block.
 // Errors: those of the table access and of the expressions; out_of_memory (53200) of the sink.
 void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
-               const ScanOptions& options, const char* doing, RowSink* sink, ScanResult* result);
+               const ScanOptions& options, RowSink* sink, ScanResult* result);
 
 }  // namespace kde_pg

@@ -163,9 +163,11 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
     if (ranked[k] == nullptr) return note_all_changed();
     sink.rank_by(k, &ranked[k]->categories);
   }
+  DensityKey columns = key;
+  columns.measures = columns.groups = 0;
   ScanResult scan;
   const char* doing = psprintf("read %s", describe_columns(key));
-  scan_as_owner(relation, key, types, options, doing, &sink, &scan);
+  scan_rows(relation, columns, types.value_type, options, &sink, &scan);
   for (const RankedColumn* column : ranked)
     if (column != nullptr && column->finder.outdated()) return note_all_changed();
 

@@ -382,12 +382,11 @@ void merge(const std::vector<DensityBytes>& parts, const Column& column, bool on
     check(summary->settle());
   }
   const double merged = now_ms();
-  FinishOptions options;
+  FitOptions options;
   options.value_type = column.type;
   options.lattice_step = column.step;
-  options.measures = column.measure ? &measures : nullptr;
   options.measure_types[0] = ValueType::float8;
-  check(finish(*summary, options, Control{}, out));
+  check(finish(*summary, options, Control{}, out, column.measure ? &measures : nullptr));
   times->merge += merged - start;
   times->finish += now_ms() - merged;
   ++times->merges;

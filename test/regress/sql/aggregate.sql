@@ -2,6 +2,7 @@
 --
 -- Columns of few distinct values are held exactly: whatever the plan, their densities have the same
 -- text. Others are compared within the error they state.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS aggregate CASCADE;
 CREATE SCHEMA aggregate;
@@ -22,6 +23,7 @@ CREATE TABLE typed AS SELECT i::smallint AS int2, i AS int4, i::bigint AS int8, 
 FROM (SELECT (n - 1) % 50 + 1 FROM generate_series(1, 100) AS n) AS g(i);
 INSERT INTO typed DEFAULT VALUES;
 CREATE TABLE of_type (name name, d kde, half float8);
+\set ECHO queries
 -- Half of the values are up to the median, which is one of them.
 DO $$
 DECLARE

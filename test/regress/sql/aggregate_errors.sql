@@ -1,4 +1,5 @@
 -- What kde_agg, rollup, kde_points and kde_histogram refuse, and how they say so.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS aggregate_errors CASCADE;
 CREATE SCHEMA aggregate_errors;
@@ -8,6 +9,7 @@ RESET client_min_messages;
 CREATE TABLE t AS SELECT i, i / 4.0::float8 AS x, 'a' || i AS name FROM generate_series(1, 100) AS i;
 CREATE DOMAIN name_of AS text;
 
+\set ECHO queries
 -- Types.
 SELECT kde_agg(name) FROM t;
 SELECT q, try(q) FROM unnest(ARRAY[

@@ -1,5 +1,6 @@
 -- Bandwidths of arrays: every method against reference values computed directly in double precision,
 -- and what they do with ties, bounds, extreme scales and bad input.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS bandwidth CASCADE;
 CREATE SCHEMA bandwidth;
@@ -39,6 +40,7 @@ BEGIN
 END $$;
 CREATE TABLE sample AS
 SELECT mix(1024, 1) AS one, mix(512, 2) AS two, mix(256, 4) AS four;
+\set ECHO queries
 SELECT one[1]::numeric(10, 8), one[2]::numeric(10, 8), array_dims(two), array_dims(four) FROM sample;
 
 -- One column. lscv's h is in units of the standard deviation.

@@ -1,4 +1,5 @@
 -- Columns of every type: fits, bounds typed and untyped, answers in the column's own type, limits.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS column_types CASCADE;
 CREATE SCHEMA column_types;
@@ -22,6 +23,7 @@ SELECT k::smallint AS int2, k AS int4, k * 10000000000 AS int8, (k / 4.0)::real 
 FROM generate_series(0, 9) AS k, generate_series(1, 100);
 CREATE TABLE columns AS
 SELECT attname AS name, attnum FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0;
+\set ECHO queries
 SELECT count(kde_fit('t', name)) AS fitted FROM columns;
 SELECT column_names, rows, cells, lower, upper, lattice_step FROM kde_densities_full WHERE relation = 't'::regclass
 ORDER BY column_names::text COLLATE "C";

@@ -1,11 +1,13 @@
 -- Empty blocks at the end of a file are none of those that a sample is drawn from. Every version leaves them where VACUUM does not cut
 -- them off; from 16 on COPY and CREATE TABLE AS do.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 CREATE TABLE tail (v int, pad text);
 INSERT INTO tail SELECT i, repeat('x', 100) FROM generate_series(1, 20000) AS i;
 -- 200 blocks stay, all full: with so many rows in each block, every choice of blocks counts the same rows.
 DELETE FROM tail WHERE (ctid::text::point)[0] >= 200;
 VACUUM (TRUNCATE off) tail;
+\set ECHO queries
 SELECT pg_relation_size('tail') / current_setting('block_size')::int > 300 AS empty_blocks, (SELECT max((ctid::text::point)[0]) FROM tail) AS last,
     (SELECT count(DISTINCT c) FROM (SELECT count(*) AS c FROM tail GROUP BY (ctid::text::point)[0]) AS blocks) AS sizes;
 SET kde_aqp.sample_blocks = 20;

@@ -1,5 +1,6 @@
 -- The kernel estimate at given points: against the closed form, what arrays it takes, and what it
 -- does with extreme scales and bad input.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS evaluate CASCADE;
 CREATE SCHEMA evaluate;
@@ -19,6 +20,7 @@ CREATE FUNCTION formula(points float8[], at float8[], h float8[]) RETURNS float8
                    / (2 * pi() * sqrt(det)) ORDER BY k)
   FROM generate_subscripts(at, 1) AS k, LATERAL (SELECT h[1][1] * h[2][2] - h[1][2] ^ 2 AS det) AS d $$;
 
+\set ECHO queries
 -- One point: the normal density.
 SELECT close_to(kde_evaluate('{5}', '{5,7,1}', '{4}'), ARRAY[1 / p, exp(-0.5) / p, exp(-2) / p]) AS line,
   close_to(kde_evaluate('{5}', '{5,7,1}', '{{4}}'), ARRAY[1 / p, exp(-0.5) / p, exp(-2) / p]) AS squared,

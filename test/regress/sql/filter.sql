@@ -1,5 +1,6 @@
 -- Densities of expressions and of the rows that a filter accepts: what is allowed in them, what they
 -- are called, how they are read, by whom, and what becomes of them.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS filter, regress_kde_evil CASCADE;
 DROP ROLE IF EXISTS regress_kde_owner, regress_kde_some, regress_kde_all;
@@ -23,6 +24,7 @@ INSERT INTO sales SELECT i % 100, (ARRAY['EU', 'US', NULL])[1 + i % 3], i % 7, t
   jsonb_build_object('weight', i % 10)
 FROM generate_series(1, 3000) AS i;
 
+\set ECHO queries
 -- ------------------------------------------------------------------------------- what is then counted
 -- Every row is read and values are few, so that the densities are exact.
 SELECT rows, rows_read FROM kde_fit('sales', 'amount', filter => 'region = ''EU''');

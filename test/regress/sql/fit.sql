@@ -1,5 +1,6 @@
 -- Fitting: bandwidths against reference values, the kernel sum against its closed form, samples and
 -- seeds, and every kind of relation.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS fit CASCADE;
 CREATE SCHEMA fit;
@@ -44,6 +45,7 @@ INSERT INTO faithful VALUES
 (4.5,73),(4.15,88),(3.817,80),(3.917,71),(4.45,83),(2,56),(4.283,79),(4.767,78),(4.533,84),
 (1.85,58),(4.25,83),(1.983,43),(2.25,60),(4.75,75),(4.117,81),(2.15,46),(4.417,90),(1.817,46),
 (4.467,74);
+\set ECHO queries
 SELECT count(*), sum(eruptions::numeric), sum(waiting) FROM faithful;
 
 -- ---------------------------------------------------------------------------------------------
@@ -242,7 +244,9 @@ SELECT every_row_read, equal FROM kde_info(kde_density('large.x')),
 -- Without a seed one is drawn, and reported: it gives the same density again.
 SELECT seed AS drawn FROM kde_fit('large', 'x', sample_rows => 2000) \gset
 INSERT INTO fits SELECT 'drawn', kde_density('large.x')::text;
+\set ECHO none
 SELECT seed = :drawn AS kept FROM kde_fit('large', 'x', sample_rows => 2000, seed => :drawn);
+\set ECHO queries
 SELECT density = kde_density('large.x')::text AS same_again FROM fits WHERE label = 'drawn';
 SELECT count(DISTINCT density) FROM fits;
 -- The sample is one of the whole table: of 2000 rows the share in [0.2, 0.5] has a standard deviation

@@ -1,4 +1,5 @@
 -- Densities with groups beside SQL, and what they refuse. Exact, as every row is read and dates are few.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 CREATE TYPE size AS ENUM ('small', 'large');
 CREATE TABLE grouped (day date, region text, store int, size size, amount numeric(8,2), price float8);
 INSERT INTO grouped
@@ -15,6 +16,7 @@ ANALYZE grouped;
 
 CREATE TEMP VIEW last_fit AS SELECT * FROM kde_densities_full WHERE group_by IS NOT NULL ORDER BY fitted_at DESC LIMIT 1;
 SELECT FROM kde_fit('grouped', 'day', measures => ARRAY['amount'], group_by => 'region', sample_rows => -1) \g /dev/null
+\set ECHO queries
 SELECT column_names, measures, group_by, model, rows, expected_error FROM last_fit;
 -- The column's own density is beside it.
 SELECT name, measures, group_by, rows FROM kde_densities_full ORDER BY name;

@@ -1,5 +1,6 @@
 -- Densities that are fitted by part: what refreshes read again as partitions change, come and go, beside SQL;
 -- and densities that are stored as values.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS incremental CASCADE;
 CREATE SCHEMA incremental;
@@ -20,6 +21,7 @@ CREATE TABLE sales_6 PARTITION OF sales FOR VALUES FROM (50000) TO (60000);
 INSERT INTO sales SELECT i, CASE WHEN i % 9 > 0 THEN '2026-01-01'::date + (i::bigint * 7919 % 365)::integer END,
   (i % 1000) / 4.0, CASE WHEN i % 7 > 0 THEN i % 13 END FROM generate_series(0, 29999) AS i;
 INSERT INTO sales SELECT i, NULL, 1, 1 FROM generate_series(50000, 50099) AS i;
+\set ECHO queries
 SELECT pg_stat_force_next_flush();
 
 -- What a density says beside SQL: of ranges of all shapes, rows, sums and totals.

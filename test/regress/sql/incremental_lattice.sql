@@ -1,5 +1,6 @@
 -- Parts of an incremental density whose values lie on a coarser step than their type's: each part is a few
 -- ranges, and their sum counts on the same lattice, or says how far off it may be.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS incremental_lattice CASCADE;
 CREATE SCHEMA incremental_lattice;
@@ -65,6 +66,7 @@ CREATE TABLE tried AS
   UNION ALL SELECT 'seventh_' || split_part(type, '(', 1), type, value, 7 FROM types
   UNION ALL SELECT 'between_' || split_part(type, '(', 1), type, replace(value, 'i ', '(i + CASE WHEN i >= 15000 THEN 0.4 ELSE 0 END) '), 1
     FROM types WHERE type NOT LIKE '%int%' OR type = 'interval';
+\set ECHO queries
 SELECT count(make(name, type, value, every)) FROM tried;
 SELECT 'VACUUM (FREEZE, ANALYZE) ' || name FROM tried \gexec
 SELECT count(kde_fit(name::regclass, 'at', sample_rows => -1, measures => ARRAY['amount', 'extra'], incremental => true)) FROM tried;

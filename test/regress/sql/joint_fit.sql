@@ -1,6 +1,7 @@
 -- Densities of several columns: what kde_fit records, what names them, what becomes of them under
 -- RENAME, DROP and other DDL, who may see them, and what bad input gets. What they answer is tested
 -- elsewhere.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS joint_fit CASCADE;
 DROP ROLE IF EXISTS regress_kde_joint, regress_kde_part, regress_kde_whole;
@@ -28,6 +29,7 @@ INSERT INTO t SELECT i % 100, nullif((i % 100) * 3.5 + (i * 7919 % 1000) / 100.0
 CREATE VIEW last_fit AS SELECT * FROM kde_densities_full ORDER BY fitted_at DESC LIMIT 1;
 -- ---------------------------------------------------------------------------------- what is recorded
 SELECT FROM kde_fit('t', ARRAY['size', 'price'], method => 'scott', seed => 7) \g /dev/null
+\set ECHO queries
 SELECT relation, column_names, filter, method, array_ndims(bandwidth_matrix) AS dims, array_length(bandwidth_matrix, 1) AS d,
   rows, rows_read, sample_rows, stored_rows <= sample_rows AS thinned, bytes > 1000 AS bytes,
   abs(round(total_ms - scan_ms - select_ms - estimate_ms)) AS rest, seed FROM last_fit;

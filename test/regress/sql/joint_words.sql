@@ -1,5 +1,6 @@
 -- Categories beside numbers in densities of several columns: boxes on numbers and values of
 -- categories, beside SQL.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS joint_words CASCADE;
 CREATE SCHEMA joint_words;
@@ -37,6 +38,7 @@ BEGIN
     format('kinds (amount, %I, day)', col), col) INTO wrong, asked;
   RETURN NEXT;
 END $$;
+\set ECHO queries
 SELECT col, c.* FROM unnest('{t,v,c,b,m,u,i,d,n,by,a,j}'::text[]) AS col, compare(col) AS c;
 SELECT * FROM kde_fit('kinds', ARRAY['ci', 'amount'], seed => 1) \gset fit_
 SELECT approx_count('kinds (amount, ci)', '{10, eu}', '{60, EU}'),

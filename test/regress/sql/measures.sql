@@ -1,5 +1,6 @@
 -- Measures beside the density of a column: what SUM, AVG, COUNT and variance of other columns over its ranges
 -- are, beside SQL; how they are fitted, found, renamed, refreshed, read and refused.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS measures CASCADE;
 CREATE SCHEMA measures;
@@ -15,6 +16,7 @@ SELECT '2020-01-01'::date + (i::bigint * 7919 % 1826)::integer AS sold_on,
   make_interval(mins => i % 61) AS took
 FROM generate_series(1, 60000) AS i;
 CREATE VIEW last_fit AS SELECT * FROM kde_densities_full ORDER BY fitted_at DESC LIMIT 1;
+\set ECHO queries
 SELECT FROM kde_fit('sales', 'sold_on',
   measures => ARRAY['amount', 'price', 'price * quantity', 'took'], sample_rows => -1) \g /dev/null
 SELECT measures, expected_error FROM last_fit;

@@ -1,5 +1,6 @@
 -- What `auto` makes of a column: lattices, heaps, values apart, supports, the sample itself, every row;
 -- and what the answers on lattices are.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS model CASCADE;
 CREATE SCHEMA model;
@@ -32,6 +33,7 @@ SELECT column_names[1] AS name, regexp_replace(model, 'error [0-9.]+ of', 'error
   cells > 100 AS many, lattice_step, bandwidth > 0 AS bandwidth
 FROM kde_densities_full WHERE relation = 't'::regclass;
 SET kde_aqp.sample_blocks = 40;
+\set ECHO queries
 SELECT count((kde_fit('t', name, sample_rows => 3000, seed => 1)).rows) AS fitted FROM columns;
 SELECT * FROM chosen ORDER BY name COLLATE "C";
 SELECT name, model FROM kde_densities WHERE name LIKE 't.%' ORDER BY name COLLATE "C";

@@ -1,6 +1,7 @@
 -- NaN and infinities as bounds and as values, of every type that has them: whatever is answered is what the exact
 -- plan answers, by comparisons, lists and buckets, and by functions. Only what differs is printed, and how many
 -- questions there were.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET search_path = public;
 CREATE SCHEMA not_finite;
 SET search_path = not_finite, public;
@@ -14,6 +15,7 @@ SELECT v::double precision, v::real, replace(replace(v, '-Infinity', '0'), 'Infi
 FROM (VALUES ('NaN', 'infinity'), ('Infinity', 'infinity'), ('-Infinity', '-infinity'), ('7', '2026-01-06')) AS s (v, t), LATERAL (SELECT t::timestamp AS i) AS u, generate_series(1, 5);
 CREATE TABLE few (d date);
 ANALYZE has_none, has_some;
+\set ECHO queries
 SELECT count((kde_fit(t::regclass, c, sample_rows => -1, group_by => g)).rows) AS fitted
 FROM unnest('{has_none,has_some}'::text[]) AS t, unnest('{f8,f4,n,w,d,ts,tz}'::text[]) AS c, unnest(ARRAY[NULL, 'g']) AS g;
 SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities_full WHERE relation IN ('has_none'::regclass, 'has_some'::regclass);

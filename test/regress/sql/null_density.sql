@@ -1,5 +1,6 @@
 -- A NULL density gives NULL, or no row, in every function that takes one, whatever else is asked. All of them,
 -- from the catalog.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS null_density CASCADE;
 CREATE SCHEMA null_density;
@@ -7,6 +8,7 @@ SET search_path = null_density, public;
 RESET client_min_messages;
 
 CREATE TABLE n AS SELECT i % 10 AS x, i % 7 AS y FROM generate_series(1, 1000) AS i;
+\set ECHO queries
 SELECT rows FROM kde_fit('n', 'x');
 SELECT rows FROM kde_fit('n', ARRAY['x', 'y']);
 

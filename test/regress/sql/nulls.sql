@@ -1,11 +1,13 @@
 -- A NULL is no row of a range: a column that a question names counts with its values, one without
 -- bounds with all of them; a column that is not named is no condition. Every form against SQL, over
 -- rows with NULL in one column, the other, both and neither.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 CREATE TABLE holes (a int, b float8, c numeric);
 INSERT INTO holes SELECT CASE WHEN i % 2 = 0 THEN i % 50 END, CASE WHEN i % 5 < 3 THEN i * 37 % 1000 END,
     CASE WHEN i % 7 > 0 THEN i % 11 END
   FROM generate_series(1, 1000) AS i;
+\set ECHO queries
 SELECT count(*), count(a) AS a, count(b) AS b, count(*) FILTER (WHERE a IS NOT NULL AND b IS NOT NULL) AS both,
     count(*) FILTER (WHERE a IS NULL AND b IS NULL) AS neither
   FROM holes;

@@ -1,4 +1,5 @@
 -- Categories: columns that are compared for equality, asked by equality and IN, beside SQL.
+\set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS words CASCADE;
 CREATE SCHEMA words;
@@ -33,6 +34,7 @@ BEGIN
     'kinds.' || col, col) INTO wrong, asked;
   RETURN NEXT;
 END $$;
+\set ECHO queries
 SELECT col, c.* FROM unnest('{t,v,c,b,m,u,i,d,n,by,a,j,ci}'::text[]) AS col, compare(col) AS c;
 
 -- As text, typed and untyped; what is not there; IN, with NULLs, twice the same, nothing.
