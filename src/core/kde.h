@@ -4,7 +4,7 @@
 //   summary/       rows added up, and merged      Summary, Measures
 //   sampling/      what a scan reads and feeds    choose_blocks, Sampler, Sample
 //   fit/, joint/   from a sample to a density     fit_column, fit_joint, finish
-//   density/       a density's bytes and text     DensityBytes, DensityView, validate, to_text
+//   density/       a density's bytes              DensityBytes, DensityView, validate, to_wire
 //   integrate/     answers                        count, moments, quantile
 //   answer/        their intervals                interval_of
 //   ask/           one way to ask any density     ask, Total
@@ -22,9 +22,9 @@
 #include "core/density/histogram.h"
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
-#include "core/density/joint_text.h"
+#include "core/density/names.h"
 #include "core/density/single_values.h"
-#include "core/density/text.h"
+#include "core/density/wire.h"
 #include "core/density/word_format.h"
 #include "core/estimate/kernel_estimate.h"
 #include "core/fit/fit.h"

@@ -2,8 +2,7 @@
 // (column_steps.h), which keep to the type's step if it has one. `auto` fits whatever has a value;
 // a method by name also, unless its kernel sum reaches beyond double precision. What is fitted must
 // be valid, have all the rows, answer sanely (test/unit/answers.h), enclose its answers by its
-// intervals and read back from its text.
-#include "core/density/text.h"
+// intervals and come back over the wire.
 #include "core/fit/fit.h"
 #include "core/integrate/integrate.h"
 #include "core/answer/column_evidence.h"
@@ -12,6 +11,7 @@
 #include "column_steps.h"
 #include "finding.h"
 #include "input.h"
+#include "round_trip.h"
 
 #include <algorithm>
 #include <cmath>
@@ -81,13 +81,6 @@ void check_intervals(const kde::DensityView& d) {
   }
 }
 
-void check_text(const kde::DensityView& d, const kde::DensityBytes& bytes) {
-  std::string text;
-  kde::DensityBytes back;
-  if (!kde::to_text(d, &text).ok() || !kde::from_text(text, &back).ok() || back != bytes)
-    fail("text does not read back");
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -123,6 +116,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const double rows = sample.not_null() * options.rows_per_row_read;
   if (std::fabs(kde::count(density, kde::Range{}) - rows) > 1e-9 * rows) fail("rows were lost");
   check_intervals(density);
-  check_text(density, bytes);
+  if (const char* wrong = kde::round_trip(bytes)) fail(wrong);
   return 0;
 }

@@ -1,15 +1,14 @@
 // libFuzzer target: the scan and the fit of several columns. The first bytes are the options, the
 // rest the values of the rows one after another (column_steps.h). What is fitted must be valid,
-// answer sanely (test/unit/joint_answers.h) and read back from its text; what is refused must have
+// answer sanely (test/unit/joint_answers.h) and come back over the wire; what is refused must have
 // a reason that lies in the rows. Values beyond 1e300 may be more than the stored form can hold.
-#include "core/density/text.h"
 #include "core/joint/fit.h"
-#include "core/density/joint_text.h"
 
 #include "column_steps.h"
 #include "finding.h"
 #include "input.h"
 #include "joint_answers.h"
+#include "round_trip.h"
 
 #include <bit>
 #include <cmath>
@@ -70,10 +69,7 @@ void check(const kde::DensityBytes& bytes) {
   if (!kde::validate(bytes.data(), bytes.size()).ok()) fail("a fit is no valid density");
   const kde::JointView density(bytes.data());
   if (const char* insane = kde::joints::insane_answer(density, 8)) fail(insane);
-  std::string text;
-  kde::DensityBytes back;
-  if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back).ok() || back != bytes)
-    fail("text does not read back");
+  if (const char* wrong = kde::round_trip(bytes)) fail(wrong);
 }
 
 }  // namespace

@@ -1,21 +1,20 @@
 // libFuzzer target: a valid joint density with parts of it overwritten, as bytes no input would hit
 // upon by chance. The first byte chooses the density; then as often as there is input two bytes say
 // where (most of the time in the headers), one how many bytes follow, which are put there. What
-// validate() lets pass must answer sanely (test/unit/joint_answers.h) and its text must read back
-// to the same bytes; of the text, with a byte changed in it, the same.
+// validate() lets pass must answer sanely (test/unit/joint_answers.h) and come back over the wire;
+// so must what a byte changed there makes of it.
 #include "core/density/format.h"
-#include "core/density/text.h"
-#include "core/density/joint_text.h"
+#include "core/density/wire.h"
 
 #include "joint_answers.h"
 #include "joint_fixture.h"
 #include "finding.h"
+#include "round_trip.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 namespace {
@@ -45,20 +44,10 @@ const kde::DensityBytes& original(std::size_t choice) {
   return all[choice % all.size()];
 }
 
-// Of a valid density. Returns its text.
-std::string check(const void* bytes, std::size_t size) {
-  if (!kde::joint_fits(bytes, size)) fail("valid bytes do not fit");
-  const kde::JointView density(bytes);
-  if (const char* insane = kde::joints::insane_answer(density, 8)) fail(insane);
-  std::string text;
-  kde::DensityBytes back;
-  if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back).ok() ||
-      back.size() != size)
-    fail("text does not read back");
-  const auto* header = static_cast<const char*>(bytes);
-  if (std::memcmp(reinterpret_cast<const char*>(back.data()) + 4, header + 4, size - 4) != 0)
-    fail("text reads back to other bytes");
-  return text;
+void check(const kde::DensityBytes& d) {
+  if (!kde::joint_fits(d.data(), d.size())) fail("valid bytes do not fit");
+  if (const char* insane = kde::joints::insane_answer(kde::JointView(d.data()), 8)) fail(insane);
+  if (const char* wrong = kde::round_trip(d)) fail(wrong);
 }
 
 }  // namespace
@@ -82,11 +71,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (kde::joint_fits(d.data(), d.size())) (void)kde::JointView(d.data()).value(0, 0, 0);
     return 0;
   }
-  std::string text = check(d.data(), d.size());
-  text[where % text.size()] = static_cast<char>(data[size - 1]);
-  kde::DensityBytes bytes;
-  if (kde::from_text(text, &bytes).ok() &&
-      reinterpret_cast<const kde::JointHeader*>(bytes.data())->kind == kde::Kind::joint)
-    (void)check(bytes.data(), bytes.size());
+  check(d);
+  std::vector<char> wire(d.size());
+  if (!kde::to_wire(d.data(), d.size(), 0, wire.data())) fail("valid bytes do not fit");
+  wire[where % wire.size()] = static_cast<char>(data[size - 1]);
+  std::uint8_t encoding;
+  if (kde::from_wire(wire.data(), wire.size(), d.data(), &encoding).ok() &&
+      d.header().kind == kde::Kind::joint)
+    check(d);
   return 0;
 }

@@ -5,8 +5,8 @@
 // is of no further interest.
 #include "core/kde.h"
 
+#include "every_form.h"
 #include "input.h"
-#include "joint_fixture.h"
 #include "use.h"
 
 #include <cmath>
@@ -20,103 +20,7 @@ namespace {
 
 using kde::DensityBytes;
 using kde::Header;
-using kde::fuzz::check;
 using kde::fuzz::Input;
-
-enum class Shape { whole, ties, normal, wide, tiny };
-
-double value_of(Shape shape, int i, kde::Random* random) {
-  switch (shape) {
-    case Shape::whole:
-      return std::floor(40 * random->uniform());
-    case Shape::ties:
-      return i % 3 == 0 ? random->uniform() : 0.25;
-    case Shape::normal:
-      return std::log(random->uniform()) * (i % 2 == 0 ? 1 : -1);
-    case Shape::wide:
-      return (i % 2 == 0 ? 1e305 : -1e305) * random->uniform();
-    default:
-      return 1e-310 * random->uniform();
-  }
-}
-
-DensityBytes made(Shape shape, int rows, int measures, kde::Method method) {
-  kde::OwnedSummary summary;
-  kde::Measures sums(summary.memory(), measures);
-  kde::Random random(3);
-  for (int i = 0; i < rows; ++i) {
-    const double x = value_of(shape, i, &random);
-    // Squares of wide ones overflow, which is refused.
-    double y[2] = {std::floor(100 * random.uniform()) / 4, shape == Shape::wide ? 1e150 : x};
-    if (i % 7 == 0) y[1] = std::numeric_limits<double>::quiet_NaN();
-    check(sums.add(x, {y, static_cast<std::size_t>(measures)}, &*summary));
-  }
-  check(sums.settle(&*summary));
-  kde::FitOptions options;
-  options.method = method;
-  options.budget = measures > 0 ? kde::kLeastMeasuredBytes + 2000 : 1500;
-  DensityBytes out;
-  check(finish(*summary, options, kde::Control{}, &out, &sums));
-  return out;
-}
-
-// Of three groups: two with keys, and a rest of several.
-DensityBytes grouped(int measures) {
-  const DensityBytes part = made(Shape::whole, 50, measures, kde::Method::automatic);
-  const DensityBytes all = made(Shape::whole, 150, measures, kde::Method::automatic);
-  std::vector<char> bytes(all.data(), all.data() + all.size());
-  const auto align = [&bytes] { bytes.resize((bytes.size() + 7) / 8 * 8, 0); };
-  const auto put = [&bytes](const void* from, std::size_t size) {
-    const auto* at = static_cast<const char*>(from);
-    bytes.insert(bytes.end(), at, at + size);
-  };
-  align();
-  const std::size_t begin = bytes.size();
-  kde::GroupsHeader groups{0, 3, 5, 2, 1};
-  put(&groups, sizeof groups);
-  for (int g = 0; g < 3; ++g) {
-    const std::size_t size = (part.size() + 7) / 8 * 8;
-    const std::size_t key = g < 2 ? 8 : 0;
-    const kde::GroupHeader group = {
-        static_cast<std::uint32_t>(sizeof(kde::GroupHeader) + key + size), g < 2 ? 1 : kde::kNoKey};
-    put(&group, sizeof group);
-    const char text[8] = {static_cast<char>('a' + g)};
-    put(text, key);
-    put(part.data(), part.size());
-    align();
-  }
-  groups.bytes = bytes.size() - begin;
-  std::memcpy(bytes.data() + begin, &groups, sizeof groups);
-  DensityBytes out(bytes.size());
-  std::memcpy(out.data(), bytes.data(), bytes.size());
-  out.header().grouped = 1;
-  return out;
-}
-
-const std::vector<DensityBytes>& originals() {
-  static const std::vector<DensityBytes> all = [] {
-    std::vector<DensityBytes> out;
-    for (const int measures : {0, 2}) {
-      for (const Shape shape : {Shape::whole, Shape::ties, Shape::normal, Shape::wide, Shape::tiny})
-        for (const int rows : {1, 30, 3000})
-          out.push_back(made(shape, rows, measures, kde::Method::automatic));
-      out.push_back(grouped(measures));
-    }
-    out.push_back(made(Shape::normal, 3000, 0, kde::Method::silverman));
-    out.push_back(made(Shape::whole, 3000, 0, kde::Method::silverman));
-    out.push_back(kde::joints::category());
-    for (const auto axes : {kde::joints::Axes::normal_scores, kde::joints::Axes::linear,
-                            kde::joints::Axes::correlated}) {
-      out.emplace_back();
-      check(kde::encode_joint(kde::joints::parts(3, 70, axes), &out.back()));
-    }
-    out.emplace_back();
-    check(kde::encode_joint(kde::joints::mixed_parts(4, 70), &out.back()));
-    for (const DensityBytes& d : out) check(kde::validate(d.data(), d.size()));
-    return out;
-  }();
-  return all;
-}
 
 double number(Input* in) {
   constexpr double kMost = std::numeric_limits<double>::max();
@@ -170,7 +74,7 @@ void scale_rows(const Header& original, DensityBytes* d, double by) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Input in(data, size);
-  const auto& all = originals();
+  const std::vector<DensityBytes>& all = kde::every_form();
   const std::size_t choice = in.take<std::uint8_t>() % all.size();
   DensityBytes d = all[choice];
   const std::size_t rows_at = offsetof(Header, rows);

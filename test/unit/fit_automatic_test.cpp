@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "answers.h"
-#include "core/density/text.h"
+#include "core/density/names.h"
 #include "distinct.h"
 #include "fitted.h"
 

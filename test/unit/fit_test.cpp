@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "answers.h"
-#include "core/density/text.h"
+#include "core/density/names.h"
 #include "core/answer/column_evidence.h"
 #include "core/kernel/kernel.h"
 #include "distinct.h"

@@ -2,10 +2,10 @@
 // rest, honest where they were sampled, stored and read.
 #include "core/fit/groups.h"
 
-#include "core/density/text.h"
 #include "core/answer/measure_evidence.h"
 #include "core/random.h"
 #include "core/sampling/block_choice.h"
+#include "round_trip.h"
 
 #include <gtest/gtest.h>
 
@@ -442,18 +442,11 @@ TEST(Groups, AreNoMoreThanAsked) {
   EXPECT_EQ(found.rows(0), 0);
 }
 
-TEST(Groups, SurviveTheirText) {
+TEST(Groups, SurviveTheWire) {
   const std::vector<Row> rows = make_rows(20000, 10, 4);
   GroupsReport report;
   const DensityBytes density = grouped(rows, all_blocks(rows), &report);
-  std::string text;
-  ASSERT_TRUE(to_text(DensityView(&density.header()), &text).ok());
-  DensityBytes read;
-  const Status status = from_text(text, &read);
-  ASSERT_TRUE(status.ok()) << status.message;
-  EXPECT_TRUE(read == density);
-  EXPECT_FALSE(from_text(text.substr(0, text.size() - 1), &read).ok());
-  EXPECT_FALSE(from_text(text + " x", &read).ok());
+  EXPECT_STREQ(round_trip(density), nullptr);
 }
 
 // Bytes that end too soon are refused, and not read beyond: with measures and without.

@@ -2,7 +2,7 @@
 // lattices; the data's own moments.
 #include "core/integrate/integrate.h"
 
-#include "core/density/text.h"
+#include "core/density/names.h"
 
 #include <gtest/gtest.h>
 

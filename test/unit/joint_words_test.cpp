@@ -6,8 +6,6 @@
 #include "core/joint/integrate.h"
 #include "core/joint/box_evidence.h"
 
-#include "core/density/joint_text.h"
-#include "core/density/text.h"
 #include "core/kernel/normal.h"
 #include "core/random.h"
 
@@ -24,6 +22,7 @@
 #include "joint_answers.h"
 #include "joint_fixture.h"
 #include "joint_rows.h"
+#include "round_trip.h"
 
 namespace kde {
 namespace {
@@ -559,16 +558,11 @@ TEST(JointWords, NumbersMayBeThereWhereAllThatWasReadIsNull) {
 
 // ---- what is stored
 
-TEST(JointWords, ReadBackAsText) {
+TEST(JointWords, SurviveTheWire) {
   for (const std::size_t words_bytes : {kWordsBytes, std::size_t{500}}) {
     const Fit f = fit(dependent(5000, 60, true, 16),
                       {.sample_rows = 1000, .blocks = 25, .words_bytes = words_bytes});
-    std::string text;
-    DensityBytes back;
-    ASSERT_TRUE(to_text(f.view(), &text).ok());
-    const Status s = from_text(text, &back);
-    ASSERT_TRUE(s.ok()) << s.message;
-    EXPECT_TRUE(back == f.bytes);
+    EXPECT_STREQ(round_trip(f.bytes), nullptr);
     EXPECT_EQ(joints::insane_answer(f.view(), 300), nullptr);
   }
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/density/text.h"
+#include "core/density/names.h"
 #include "core/kernel/kernel.h"
 #include "kernel_sum.h"
 #include "core/select/line_summary.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/density/text.h"
+#include "core/density/names.h"
 #include "kernel_sum.h"
 #include "samples.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/density/text.h"
+#include "core/density/names.h"
 #include "core/kernel/kernel.h"
 #include "core/select/kernel_lscv.h"
 #include "reference_data.h"

@@ -1,4 +1,4 @@
-// Every allocation of the sampler, the fit, the selectors over matrices and the text form failing
+// Every allocation of the sampler, the fit, the selectors over matrices and what comes over the wire failing
 // in turn: a status, never an exception, never a leak (the sanitizers say so).
 //
 // Replaces the global operator new of the test binary; it fails only while armed.
@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "core/density/histogram.h"
-#include "core/density/text.h"
+#include "core/density/wire.h"
 #include "core/select/kernel_lscv.h"
 #include "core/select/lscv.h"
 #include "core/sums/gaussian_sums.h"
 #include "fitted.h"
+#include "joint_fixture.h"
 
 namespace {
 
@@ -186,17 +187,14 @@ TEST(OutOfMemory, Lscv) {
   }
 }
 
-TEST(OutOfMemory, Text) {
-  const fitted::Fitted f = fitted::fit(samples::normal(300, 1));
-  std::string text;
-  ASSERT_TRUE(to_text(f.view(), &text).ok());
+TEST(OutOfMemory, Wire) {
+  const DensityBytes words = joints::category();
+  std::vector<char> wire(words.size());
+  ASSERT_TRUE(to_wire(words.data(), words.size(), 0, wire.data()));
+  DensityBytes bytes(wire.size());
   fail_each_allocation([&] {
-    std::string out;
-    return to_text(f.view(), &out);
-  });
-  fail_each_allocation([&] {
-    DensityBytes bytes;
-    return from_text(text, &bytes);
+    std::uint8_t encoding;
+    return from_wire(wire.data(), wire.size(), bytes.data(), &encoding);
   });
 }
 

@@ -1,6 +1,7 @@
 // What all kinds of density share.
 #include "core/density/format.h"
 
+#include "core/density/checks.h"
 #include "core/density/group_format.h"
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
@@ -8,14 +9,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 namespace kde {
-
-namespace {
-
-Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
-
-}  // namespace
 
 bool lattice_resolved(const Header& h) {
   // Numbers near x lie at most 2^-52 |x| apart.
@@ -25,7 +21,9 @@ bool lattice_resolved(const Header& h) {
   return reach / h.lattice_step < 0x1p51;
 }
 
-Status validate(const void* bytes, std::size_t size) {
+namespace {
+
+Status validate_whole(const void* bytes, std::size_t size) {
   // The fields up to the kind have their place in every kind.
   if (size < offsetof(Header, kernel)) return invalid("too short");
   const auto* h = static_cast<const Header*>(bytes);
@@ -37,6 +35,16 @@ Status validate(const void* bytes, std::size_t size) {
   if (h->grouped == 0) return validate_measured(bytes, size);
   if (Status s = validate_measured(bytes, front); !s.ok()) return s;
   return validate_groups(bytes, size);
+}
+
+}  // namespace
+
+Status validate(const void* bytes, std::size_t size) noexcept {
+  try {
+    return validate_whole(bytes, size);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory");
+  }
 }
 
 }  // namespace kde

@@ -168,7 +168,7 @@ bool lattice_resolved(const Header& h);
 
 // Every rule of the density's kind (histogram.h or density/joint_format.h), checked on bytes of
 // unknown origin: sizes, enumerations, finite and ordered fields, totals that add up. bytes: 8-byte
-// aligned, size as counted. Errors: invalid_format with what is wrong.
-Status validate(const void* bytes, std::size_t size);
+// aligned, size as counted. Errors: invalid_format with what is wrong; out_of_memory.
+Status validate(const void* bytes, std::size_t size) noexcept;
 
 }  // namespace kde

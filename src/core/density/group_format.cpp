@@ -1,25 +1,18 @@
 // Views and rules of group_format.h.
 #include "core/density/group_format.h"
 
+#include "core/density/checks.h"
+#include "core/density/fields.h"
 #include "core/density/measure_format.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace kde {
 
 namespace {
 
-Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
-
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
-
 std::size_t key_size(const GroupHeader& g) {
   return g.key_bytes == kNoKey ? 0 : aligned(g.key_bytes);
-}
-
-bool all_zero(const char* from, const char* to) {
-  return std::all_of(from, to, [](char c) { return c == 0; });
 }
 
 }  // namespace
@@ -89,9 +82,7 @@ Status validate_groups(const void* bytes, std::size_t size) {
   const GroupsHeader& h = groups.header();
   if (!all_zero(front_end, reinterpret_cast<const char*>(&h)))
     return invalid("unused bytes are not 0");
-  if (!(h.unseen >= 0) || !(h.unseen_error >= 0) || std::isinf(h.unseen) ||
-      std::isinf(h.unseen_error))
-    return invalid("rows of groups unseen are no number of rows");
+  if (Status s = check_fields(h, " of groups"); !s.ok()) return s;
   if (h.rest == 1 || (h.rest > 0 && h.groups == 0)) return invalid("a rest is of several groups");
   GroupView g;
   while (groups.next(&g)) {

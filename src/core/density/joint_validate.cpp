@@ -1,4 +1,6 @@
 // The rules of joint_format.h, checked on bytes of unknown origin.
+#include "core/density/checks.h"
+#include "core/density/fields.h"
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
 #include "core/density/measure_format.h"
@@ -11,9 +13,9 @@ namespace kde {
 
 namespace {
 
-Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
+using kde::invalid;
 Status invalid(const char* what, int column) {
-  return Status::error(Code::invalid_format, "%s (column %d)", what, column + 1);
+  return Status::error(Code::invalid_format, "%.180s (column %d)", what, column + 1);
 }
 
 bool nonnegative(double x) { return std::isfinite(x) && x >= 0; }
@@ -25,44 +27,19 @@ Status validate_header(const JointHeader& h) {
   if (h.version != kFormatVersion)
     return Status::error(Code::invalid_format, "unknown format version %d", int{h.version});
   if (h.kind != Kind::joint) return invalid("not a joint density");
-  if (h.columns < 2 || h.columns > kMaxColumns) return invalid("number of columns is out of range");
-  if ((h.flags & ~(kJointEveryRowRead | kCorrelated | kWeights | kValues)) != 0)
-    return invalid("unknown flags");
-  if (static_cast<int>(h.method) >= kJointMethods) return invalid("unknown method");
-  if (h.reserved[0] != 0 || h.reserved[1] != 0 || h.reserved[2] != 0)
-    return invalid("reserved field is not 0");
-  if (h.points < 2) return invalid("fewer than two points");
-  for (double x : {h.rows, h.sample_rows, h.own_rows, h.sampling_variance, h.reading_variance,
-                   h.rows_variance}) {
-    if (!nonnegative(x)) return invalid("a count or a variance is negative or not finite");
-  }
-  for (double x : {h.sampling_variance, h.reading_variance, h.rows_variance})
-    if (x > kMostVariance) return invalid("a variance of rows is out of range");
-  if (!(h.rows >= 1 && h.rows <= 0x1p62)) return invalid("number of rows is out of range");
-  if (!(h.sample_rows >= h.points && h.sample_rows <= 0x1p62))
-    return invalid("number of sample rows is out of range");
+  if (Status s = check_fields(h); !s.ok()) return s;
+  if (h.sample_rows < h.points) return invalid("number of sample rows is out of range");
   if (!(h.own_rows * h.points <= h.rows * (1 + 1e-9)))
     return invalid("own rows of the points exceed the rows");
-  for (int i = 0; i < kErrorScales; ++i) {
-    if (!nonnegative(h.count_error[i]) || !nonnegative(h.mean_error[i]))
-      return invalid("an error ratio is negative or not finite");
-  }
   return Status::success();
 }
 
 Status validate_column(const JointView& d, int k) {
   const JointColumn& c = d.column(k);
   const bool values = (d.header().flags & kValues) != 0;
-  if (static_cast<int>(c.value_type) >= kValueTypes) return invalid("unknown value type", k);
-  if ((c.flags & ~(kNormalScores | kLatticeValues)) != 0) return invalid("unknown flags", k);
-  if (c.reserved != 0 || c.reserved2 != 0) return invalid("reserved field is not 0", k);
+  if (Status s = check_fields(c); !s.ok()) return invalid(s.message, k);
   if ((c.flags & kLatticeValues) != 0 && !values)
     return invalid("lattice values without values", k);
-  if (!std::isfinite(c.center) || !std::isfinite(c.bandwidth) || !std::isfinite(c.value_center) ||
-      !std::isfinite(c.value_unit))
-    return invalid("a position or unit is not finite", k);
-  if (!(c.bandwidth > 0 && c.value_unit > 0))
-    return invalid("a bandwidth or unit is not positive", k);
   if (c.is_category()) {
     if (c.flags != 0 || c.heavy != 0 || !values || d.correlated() || c.center != 0 ||
         c.bandwidth != 1 || c.value_center != 0 || c.value_unit != 1)

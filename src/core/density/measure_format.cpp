@@ -1,39 +1,11 @@
 // Views and rules of measure_format.h.
 #include "core/density/measure_format.h"
 
+#include "core/density/checks.h"
+#include "core/density/fields.h"
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace kde {
-
-namespace {
-
-Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
-
-bool is_count(double x) { return std::isfinite(x) && x >= 0; }
-
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
-
-Status validate_header(const MeasureHeader& m) {
-  if (static_cast<int>(m.value_type) >= kValueTypes) return invalid("unknown type of a measure");
-  if (m.parts >> kMeasureParts != 0) return invalid("unknown parts of a measure");
-  if (m.decimals > kNoDecimals || m.nulls > 1) return invalid("a measure's field is out of range");
-  for (double x : {m.rows, m.mean_error, m.slack, m.variance})
-    if (!is_count(x)) return invalid("a measure's number is negative or not finite");
-  if (m.rows > kMostRows) return invalid("a measure's number of rows is out of range");
-  for (double x : {m.unit, m.scale})
-    if (!(x > 0 && std::isfinite(x))) return invalid("a measure's unit is not positive");
-  for (double x : {m.origin, m.min, m.max, m.mean})
-    if (!std::isfinite(x)) return invalid("a measure's position is not finite");
-  if (!(m.min <= m.mean && m.mean <= m.max))
-    return invalid("a measure's mean is outside [min, max]");
-  for (const float v : m.mean_variance)
-    if (!is_count(v)) return invalid("a measure's variance is negative or not finite");
-  return Status::success();
-}
-
-}  // namespace
 
 MeasureView::MeasureView(const Header* density, int k) {
   const std::size_t column =
@@ -103,7 +75,9 @@ Status validate_measures(const void* bytes, std::size_t size) {
     if (*at != 0) return invalid("unused bytes are not 0");
   for (int k = 0; k < density->measures; ++k) {
     const auto& m = *reinterpret_cast<const MeasureHeader*>(at);
-    if (Status s = validate_header(m); !s.ok()) return s;
+    if (Status s = check_fields(m, " of a measure"); !s.ok()) return s;
+    if (!(m.min <= m.mean && m.mean <= m.max))
+      return invalid("a measure's mean is outside [min, max]");
     at += sizeof(MeasureHeader);
     for (int p = 0; p < kMeasureParts; ++p) {
       if (!m.has(static_cast<MeasurePart>(p))) continue;

@@ -1,6 +1,8 @@
 // Views and rules of word_format.h.
 #include "core/density/word_format.h"
 
+#include "core/density/checks.h"
+#include "core/density/fields.h"
 #include "core/density/histogram_view.h"
 
 #include <cstring>
@@ -13,17 +15,11 @@ namespace kde {
 
 namespace {
 
-Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
-
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
-
 // Of one word, beside its text.
 constexpr std::size_t bytes_of_one(std::uint32_t flags) {
   return sizeof(std::uint32_t) + sizeof(std::uint16_t) +
          ((flags & kPlaced) != 0 ? sizeof(std::uint16_t) : 0) + ((flags & kSpread) != 0 ? 1 : 0);
 }
-
-bool is_count(double x) { return std::isfinite(x) && x >= 0; }
 
 }  // namespace
 
@@ -90,14 +86,8 @@ Status validate_words(const void* bytes, std::size_t size) {
   const char* at = static_cast<const char*>(bytes) + histogram_size(bytes, kMaxBytes);
   const WordsView words(density);
   const WordsHeader& h = words.header();
-  for (; at < reinterpret_cast<const char*>(&h); ++at)
-    if (*at != 0) return invalid("unused bytes are not 0");
-  if ((h.flags & ~std::uint32_t{kPlaced | kSpread | kFolded}) != 0 || h.reserved != 0)
-    return invalid("unknown flags of words");
-  for (const double x :
-       {h.distinct, h.others, h.others_most, h.unseen, h.unseen_error, h.unseen_one})
-    if (!is_count(x)) return invalid("a number of words is negative or not finite");
-  if (!(h.most_spread >= 0)) return invalid("a number of words is negative or not finite");
+  if (!all_zero(at, reinterpret_cast<const char*>(&h))) return invalid("unused bytes are not 0");
+  if (Status s = check_fields(h, " of words"); !s.ok()) return s;
   if (density->nans + density->negative_infinities + density->positive_infinities > 0)
     return invalid("a category has values that are not finite");
   if (!(density->lattice_step == 1 && density->lattice_offset == 0 &&
@@ -129,8 +119,7 @@ Status validate_words(const void* bytes, std::size_t size) {
     if (words.word(words.order_[i - 1]) >= words.word(words.order_[i]))
       return invalid("words are not in ascending order");
   const char* end = reinterpret_cast<const char*>(&h) + h.bytes;
-  for (at = words.text_ + h.text_bytes; at < end; ++at)
-    if (*at != 0) return invalid("unused bytes are not 0");
+  if (!all_zero(words.text_ + h.text_bytes, end)) return invalid("unused bytes are not 0");
   return Status::success();
 }
 

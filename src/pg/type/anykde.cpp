@@ -1,7 +1,7 @@
 // Input, output and casts of the SQL type `anykde`.
 //
-// Text form: that of a `kde` where it begins as one ("kde/", which no name does unquoted), else the
-// name itself. Binary form: that of a `kde` where its first byte is a version, else the name.
+// Text form: that of a `kde` where it begins as one (`\x`, which no name does unquoted), else the name
+// itself. Binary form: that of a `kde` where its first byte is a version, else the name.
 #include "pg/type/anykde.h"
 
 #include "pg/type/density_datum.h"
@@ -27,7 +27,7 @@ namespace {
 // What no text that is meant as a name begins with: a space is the least character that may.
 bool begins_a_name(char first) { return static_cast<unsigned char>(first) >= ' '; }
 
-bool begins_a_value(const char* text) { return std::strncmp(text, "kde/", 4) == 0; }
+bool begins_a_value(const char* text) { return std::strncmp(text, "\\x", 2) == 0; }
 
 }  // namespace
 
@@ -83,7 +83,7 @@ KDE_EXPORT(anykde_of_text);
 Datum anykde_of_text(PG_FUNCTION_ARGS) {
   text* name = PG_GETARG_TEXT_PP(0);
   const Size length = VARSIZE_ANY_EXHDR(name);
-  if (length >= 4 && kde_pg::begins_a_value(VARDATA_ANY(name)))
+  if (length >= 2 && kde_pg::begins_a_value(VARDATA_ANY(name)))
     return DirectFunctionCall1(kde_in, CStringGetDatum(text_to_cstring(name)));
   if (length > 0 && !kde_pg::begins_a_name(*VARDATA_ANY(name)))
     ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),

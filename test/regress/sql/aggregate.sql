@@ -248,8 +248,10 @@ RESET enable_partitionwise_aggregate;
 -- Rolled up: what groups hold is what the whole holds; so are groups of groups.
 SELECT rollup(d, 16384)::text = rollup(d)::text AS bytes FROM by_group;
 -- Of several roundings of a mean the last digits, and those of the bandwidth, which goes by the variance.
+CREATE FUNCTION others(d kde) RETURNS bytea LANGUAGE sql AS $$
+  SELECT overlay(overlay(kde_aqp.kde_send(d) PLACING int8send(0) FROM 73) PLACING int8send(0) || int8send(0) FROM 121) $$;
 CREATE FUNCTION alike(a kde, b kde) RETURNS boolean LANGUAGE sql AS $$
-  SELECT regexp_replace(a::text, '(mean|variance|bandwidth)=[^ ]*', '', 'g') = regexp_replace(b::text, '(mean|variance|bandwidth)=[^ ]*', '', 'g')
+  SELECT others(a) = others(b)
     AND abs(x.mean - y.mean) <= 1e-13 * x.stddev AND abs(x.stddev / y.stddev - 1) < 1e-13 AND abs(x.bandwidth / y.bandwidth - 1) < 1e-9
   FROM kde_info(a) AS x, kde_info(b) AS y $$;
 SELECT alike(rollup(d), (SELECT kde_agg(v) FROM facts)) AS same FROM by_group;

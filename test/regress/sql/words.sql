@@ -156,11 +156,12 @@ SELECT value_type, rows, lower, mean, lattice_step, bytes > 0 AS some FROM kde_i
 SELECT kde_density('kinds.m')::jsonb -> 'words';
 SELECT approx_count(kde_density('kinds.t'), 'word 3'), approx_count(kde_density('kinds.b'), true),
        approx_count(kde_density('kinds.u'), '00000000-0000-0000-0000-000000000001');
-SELECT left(kde_density('kinds.b')::text, 40);
-SELECT regexp_replace(kde_density('kinds.b')::text, 'word="f"', 'word="t"')::kde;
-SELECT regexp_replace(kde_density('kinds.b')::text, 'words=2', 'words=3')::kde;
-SELECT regexp_replace(kde_density('kinds.b')::text, ' words=.*', '')::kde IS NOT NULL;
-SELECT approx_count(regexp_replace(kde_density('kinds.b')::text, ' words=.*', '')::kde, true);
+-- Its words are f and t, of which two are the same, or more are told of than there are.
+SELECT replace(kde_density('kinds.b')::text, '66740000', '74740000')::kde;
+SELECT replace(kde_density('kinds.b')::text, '0000006000000002', '0000006000000003')::kde;
+-- Without them.
+SELECT approx_count(substr(set_byte(b, 12, 0), 1, length(b) - 96)::text::kde, true)
+FROM (SELECT kde_aqp.kde_send(kde_density('kinds.b')) AS b) AS w;
 
 -- Labels that are added change nothing; renamed ones would.
 SELECT model FROM kde_fit('kinds', 'm');
