@@ -14,7 +14,8 @@
 #pragma once
 
 #include "pg/catalog/density_key.h"
-#include "pg/catalog/staleness.h"
+#include "pg/catalog/extension_lock.h"
+#include "pg/catalog/upkeep.h"
 #include "pg/proof/proof.h"
 
 extern "C" {
@@ -50,6 +51,27 @@ struct StoredDensity {
   ArrayType* column_names = nullptr;
   const char* settings = nullptr;  // DensityKey::settings
 };
+
+// Settings of a density; negative: the option's.
+struct RefreshSettings {
+  bool enabled = true;
+  double scale_factor = -1;
+  int64 threshold = -1;
+  double max_age = -1;  // seconds; 0: any age will do
+  // Whether plain SQL may be answered by it (plan/), which refreshes have no part in.
+  bool plain_sql = false;
+  // Its owner's consent to answers as of a time, in plain SQL, where rows may have changed since:
+  // so many seconds ago at most. Negative: none.
+  double plain_sql_age = -1;
+};
+
+// How many rows may change before what holds `rows` is stale.
+struct ChangeLimit {
+  double threshold, scale_factor;
+
+  double of(double rows) const { return threshold + scale_factor * rows; }
+};
+ChangeLimit change_limit(const RefreshSettings& settings);
 
 // How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
 // Every row that the scan reads counts.
@@ -105,18 +127,6 @@ struct FitRecord {
   double table_rows;
 };
 
-// The OID of kde_aqp.fitted. Error 55000 if the extension is not installed in this database.
-Oid catalog_oid();
-// The same, InvalidOid if it is not there.
-Oid catalog_oid_or_invalid();
-Oid upkeep_oid_or_invalid();  // of kde_aqp.upkeep
-Oid parts_oid_or_invalid();   // of kde_aqp.part
-Oid door_oid_or_invalid();    // of kde_aqp.density
-// Whether the catalog's relations are the extension's. Where it is not installed, anybody who may
-// create schemas can make others of their names, and who is called by none of its functions must
-// not believe those.
-bool catalog_is_installed();
-
 // Locks both in AccessShareLock until the transaction ends, so that they are not dropped meanwhile.
 // False, without waiting, if they are not there, being dropped, or locked as a whole.
 bool catalog_hold();
@@ -131,11 +141,10 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot);
 // Whether `snapshot` sees a version that catalog_find() found, now or earlier in this session.
 bool catalog_sees(const RowVersion& version, Snapshot snapshot);
 
-// The densities of a relation as `snapshot` sees them: a palloc'ed list of CatalogEntry*, in no
-// particular order.
-List* catalog_list(Oid relation, Snapshot snapshot);
-// The same of all relations.
-List* catalog_list_all(Snapshot snapshot);
+// The densities of a relation, or (InvalidOid) of all, as `snapshot` sees them; null: in their
+// newest state (in parallel mode, where no snapshot can be taken, as the active one sees them). A
+// palloc'ed list of CatalogEntry*; those of one relation follow each other.
+List* catalog_list(Oid relation, Snapshot snapshot = nullptr);
 // Calls visit for each whose row is current, in the order of the relations. `entry` is gone after
 // the call. The tuple and its values are those of the catalog.
 using CatalogVisitor = void (*)(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry,
@@ -151,8 +160,6 @@ struct UnusableDensities {
   List* renamed;
 };
 UnusableDensities catalog_unusable(Snapshot snapshot);
-// Their numbers, an int64* each.
-List* catalog_ids(Snapshot snapshot);
 
 // The density of a key, or of a relation and a number, in its newest state; null: there is none.
 CatalogEntry* catalog_entry(const DensityKey& key);
@@ -182,14 +189,6 @@ bool catalog_try_lock(const DensityKey& key);
 // lock several densities of a table wait for each other. Whoever works on more than one in a
 // statement locks them all by this first.
 void catalog_lock_all(List* keys);
-
-// The index of a catalog relation's key.
-Oid key_index_of(Relation table);
-// Error 55000: the catalog is not what this library was built for.
-[[noreturn]] void raise_other_version();
-[[noreturn]] void raise_not_installed();
-// A number for a density that is new here.
-int64 new_density_id();
 
 // A density and its upkeep in their newest state, read under the key's lock.
 struct LockedDensity {
@@ -223,10 +222,12 @@ void catalog_remove_gone();
 // columns are gone without. The relation is locked.
 void catalog_follow_renames(Oid relation);
 
-// The name of a column, palloc'ed; null if there is none or it was dropped.
-const char* live_column_name(Oid relation, AttrNumber attnum);
+// Removes, with catalog_remove_gone(), what kde_aqp.upkeep and kde_aqp.part have of densities that
+// are not there any more.
+void catalog_remove_orphans();
 
-// The columns of the catalog and of kde_aqp.density. Those of the key are the first.
+// The columns of the catalog and of kde_aqp.density, as the install script has them. Those of the
+// key are the first.
 enum class CatalogColumn {
   relation = 1,
   column_names,
@@ -235,44 +236,41 @@ enum class CatalogColumn {
   reference_names,
   reference_numbers,
   density,
-  model = 16,
-  measures = 32,
-  groups = 33,
-  alias = 34,
-  plain_sql = 35,
-  incremental = 36,
-  refresh_query = 37,
-  plain_sql_age = 38,
-  as_fitted = 39,
-  as_of = 40,
-  proof = 41
+  requested_method,
+  requested_exact,
+  requested_sample_rows,
+  seed,
+  rows_read,
+  design_effect,
+  bandwidth_rows,
+  bandwidth_status,
+  model,
+  engine,
+  threads,
+  scan_ms,
+  select_ms,
+  estimate_ms,
+  bandwidth_matrix,
+  stored_rows,
+  fitted_at,
+  id,
+  requested_seed,
+  refresh_enabled,
+  refresh_scale_factor,
+  refresh_threshold,
+  refresh_max_age,
+  requested_error,
+  measures,
+  groups,
+  alias,
+  plain_sql,
+  incremental,
+  refresh_query,
+  plain_sql_age,
+  as_fitted,
+  as_of,
+  proof
 };
-inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 41;
-
-// The columns above as datums, from a key with its analysed references.
-void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns]);
-
-// A key's measures, and what its groups are by, as a text[]; null: there are none.
-ArrayType* measures_of(const DensityKey& key);
-ArrayType* groups_of(const DensityKey& key);
-// Reads how many of a key's columns[0 .. count - 1] are what. False if they cannot be.
-bool divide_columns(int count, int measures, int groups, DensityKey* key);
-// A key's columns and expressions as a text[].
-ArrayType* column_names_of(const DensityKey& key);
-
-// Columns of a relation by name and by number, as two arrays of the catalog have them.
-struct NamedColumns {
-  int count = 0;
-  const char** name = nullptr;
-  AttrNumber* number = nullptr;
-};
-
-// False unless both are arrays of one dimension (or empty), of one length and without nulls; at
-// most `most` elements.
-bool read_named_columns(ArrayType* names, ArrayType* numbers, int most, NamedColumns* out);
-
-// Whether every name is the present one of its number; number 0 (an expression) is not looked at.
-bool are_current(Oid relation, const NamedColumns& columns);
+inline constexpr int kCatalogColumns = static_cast<int>(CatalogColumn::proof);
 
 }  // namespace kde_pg

@@ -7,7 +7,6 @@
 #include "pg/base/tree_walk.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/canonical_filter.h"
-#include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
 
 extern "C" {
@@ -236,9 +235,7 @@ void set_filter(text* filter, DensityKey* key) {
 
 // Completes a key whose columns are names and expressions as the caller wrote them.
 void resolve(DensityKey* key) {
-  bool plain = !key->has_filter();
-  for (int i = 0; i < key->all(); ++i) plain = plain && key->column[i].attnum != 0;
-  if (!plain) {
+  if (key->has_texts()) {
     Relation relation = try_table_open(key->relation, AccessShareLock);
     if (relation == nullptr)
       ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
