@@ -251,22 +251,23 @@ DECLARE
     names text;
     typed text;
 BEGIN
-    SELECT string_agg(attname, ', ' ORDER BY attnum),
-           string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum)
+    SELECT pg_catalog.string_agg(attname::text, ', ' ORDER BY attnum),
+           pg_catalog.string_agg(pg_catalog.format('%s %s', attname, pg_catalog.format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
     INTO names, typed
-    FROM pg_attribute WHERE attrelid = 'kde_aqp.density'::regclass AND attnum > 1;
-    EXECUTE 'CREATE MATERIALIZED VIEW kde_aqp.fitted USING heap AS
-        SELECT relation::pg_catalog.oid::pg_catalog.regclass AS relation, ' || names || ' FROM kde_aqp.stored()';
-    EXECUTE 'CREATE FUNCTION kde_aqp.dumped_densities() RETURNS TABLE (relation regclass, ' || typed || ')
-        AS ''MODULE_PATHNAME'', ''kde_dumped_densities'' LANGUAGE C STABLE PARALLEL RESTRICTED';
-    PERFORM pg_extension_config_dump('kde_aqp.density', 'UNION ALL SELECT relation::pg_catalog.text, '
-        || names || ' FROM kde_aqp.dumped_densities()');
-    EXECUTE 'CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (relation regclass, ' || typed || ',
+    FROM pg_catalog.pg_attribute
+    WHERE attrelid OPERATOR(pg_catalog.=) 'kde_aqp.density'::pg_catalog.regclass AND attnum OPERATOR(pg_catalog.>) 1::smallint;
+    EXECUTE pg_catalog.format('CREATE MATERIALIZED VIEW kde_aqp.fitted USING heap AS
+        SELECT relation::pg_catalog.oid::pg_catalog.regclass AS relation, %s FROM kde_aqp.stored()', names);
+    EXECUTE pg_catalog.format('CREATE FUNCTION kde_aqp.dumped_densities() RETURNS TABLE (relation regclass, %s)
+        AS ''MODULE_PATHNAME'', ''kde_dumped_densities'' LANGUAGE C STABLE PARALLEL RESTRICTED', typed);
+    PERFORM pg_catalog.pg_extension_config_dump('kde_aqp.density', pg_catalog.format(
+        'UNION ALL SELECT relation::pg_catalog.text, %s FROM kde_aqp.dumped_densities()', names));
+    EXECUTE pg_catalog.format('CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (relation regclass, %s,
             changed_rows bigint, stale boolean, stale_reason text, drift double precision,
             drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
             refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text,
             judgement text, state text)
-        AS ''MODULE_PATHNAME'', ''kde_readable_densities'' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100';
+        AS ''MODULE_PATHNAME'', ''kde_readable_densities'' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100', typed);
 END
 $$;
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS

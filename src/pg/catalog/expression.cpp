@@ -5,7 +5,6 @@
 #include "pg/base/pinned.h"
 #include "pg/base/subtransaction.h"
 #include "pg/base/tree_walk.h"
-#include "pg/catalog/as_fitted.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/column_name.h"
 
@@ -418,19 +417,6 @@ bool fold_key(Relation relation, DensityKey* key) {
     settings.end();
     owner.end();
   });
-}
-
-void check_not_volatile(const DensityKey& key) {
-  const auto check = [](const Node* node) {
-    if (node == nullptr) return;
-    // Planned, as inlining and defaults may bring volatile functions in.
-    Expr* planned = expression_planner(static_cast<Expr*>(copyObjectImpl(node)));
-    refuse_if(contain_volatile_functions(reinterpret_cast<Node*>(planned)),
-              ERRCODE_INVALID_OBJECT_DEFINITION, "volatile functions");
-  };
-  for (int i = 0; i < key.all(); ++i) check(key.column[i].expression);
-  check(key.condition);
-  check_stable_parts(key);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include "pg/fit/fit_steps.h"
 
 #include "pg/base/pinned.h"
+#include "pg/catalog/meaning.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/shards.h"

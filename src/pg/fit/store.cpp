@@ -2,6 +2,7 @@
 // server's) becomes the one that answers by a column's name; a query that gives it makes it one
 // that is refreshed.
 #include "pg/base/pinned.h"
+#include "pg/catalog/meaning.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/expression.h"
