@@ -2,6 +2,7 @@
 // follows a column's new name (events.cpp); and removes what was left behind.
 #include "pg/base/fault.h"
 #include "pg/base/subtransaction.h"
+#include "pg/catalog/catalog.h"
 #include "pg/catalog/catalog_rows.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/parts.h"

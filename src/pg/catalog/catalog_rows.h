@@ -3,7 +3,8 @@
 // skipped.
 #pragma once
 
-#include "pg/catalog/catalog.h"
+#include "pg/catalog/catalog_entry.h"
+#include "pg/catalog/extension_lock.h"
 #include "pg/catalog/own_row.h"
 
 extern "C" {

@@ -1,17 +1,15 @@
 // Writes kde_aqp.fitted: what a fit stores, what a restore brings, settings and proofs.
 #include "pg/base/fault.h"
-#include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
+#include "pg/catalog/catalog.h"
 #include "pg/catalog/catalog_rows.h"
 #include "pg/catalog/changed_databases.h"
 #include "pg/catalog/parts.h"
 
 extern "C" {
-#include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_type.h"
 #include "commands/sequence.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
@@ -86,54 +84,6 @@ void change_row(const CatalogEntry& entry, Change change) {
 }
 
 }  // namespace
-
-void put_key(CatalogWriter* row, const DensityKey& key) {
-  const auto check = [&](const char* name, AttrNumber number) {
-    if (name == nullptr) elog(ERROR, "column %d of relation %u is gone", number, key.relation);
-    return name;
-  };
-  const auto put = [row](C names_to, C numbers_to, int n, const char** names, AttrNumber* numbers) {
-    Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<Size>(n + 1)));
-    for (int i = 0; i < n; ++i) values[i] = Int16GetDatum(numbers[i]);
-    ArrayType* texts = array_of_texts(names, n);
-    ArrayType* array = construct_array(values, n, INT2OID, sizeof(int16), true, TYPALIGN_SHORT);
-    (*row)(names_to, &texts);
-    (*row)(numbers_to, &array);
-  };
-  const int room = Max(key.all(), key.references) + 1;
-  const char** names = static_cast<const char**>(palloc(sizeof(char*) * static_cast<Size>(room)));
-  auto* numbers = static_cast<AttrNumber*>(palloc(sizeof(AttrNumber) * static_cast<Size>(room)));
-  for (int i = 0; i < key.all(); ++i)
-    names[i] = check(key.column[i].text, numbers[i] = key.column[i].attnum);
-  put(C::column_names, C::attribute_numbers, key.all(), names, numbers);
-  for (int i = 0; i < key.references; ++i)
-    names[i] =
-        check(live_column_name(key.relation, key.reference[i]), numbers[i] = key.reference[i]);
-  put(C::reference_names, C::reference_numbers, key.references, names, numbers);
-  DensityKey of = key;
-  auto measures = static_cast<int16>(key.measures), groups = static_cast<int16>(key.groups);
-  (*row)(C::relation, &of.relation);
-  (*row)(C::filter, &of.filter);
-  (*row)(C::measures, &measures);
-  (*row)(C::groups, &groups);
-}
-
-void raise_concurrent_update() {
-  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("could not serialize access due to concurrent update"),
-                  errhint("The transaction might succeed if retried.")));
-  pg_unreachable();
-}
-
-void delete_row(Relation catalog, HeapTuple tuple) {
-  TM_FailureData failure;
-  if (delete_at(catalog, &tuple->t_self, true, &failure) != TM_Ok) raise_concurrent_update();
-}
-
-void delete_with_upkeep(Relation catalog, HeapTuple tuple) {
-  delete_row(catalog, tuple);
-  upkeep_remove(id_of(tuple, RelationGetDescr(catalog)));
-}
 
 void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings) {
   RefreshSettings wanted = settings;

@@ -6,6 +6,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/options.h"
 #include "pg/base/snapshot_identity.h"
+#include "pg/catalog/read_counters.h"
 #include "pg/catalog/staleness.h"
 
 extern "C" {

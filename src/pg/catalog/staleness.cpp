@@ -3,6 +3,7 @@
 
 #include "pg/base/options.h"
 #include "pg/catalog/as_fitted.h"
+#include "pg/catalog/read_counters.h"
 
 extern "C" {
 #include "access/htup_details.h"

@@ -6,6 +6,7 @@
 #include "pg/catalog/meaning.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/read_counters.h"
 #include "pg/catalog/shards.h"
 
 extern "C" {

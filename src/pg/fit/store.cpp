@@ -6,6 +6,7 @@
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/read_counters.h"
 #include "pg/fit/fit_steps.h"
 #include "pg/fit/part_fit.h"
 #include "pg/type/density_datum.h"

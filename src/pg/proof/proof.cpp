@@ -204,7 +204,8 @@ void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, Headers
   Headers none = kNoHeaders;
   const bool in_vain = headers->all_or_nothing && headers->left > 0 &&
                        (sum->rows > 0 || (!proof.all_ended && count_clear(rel, same) > 0));
-  double unproven = count_unproven(rel, same, proof, in_vain ? &none : headers, sum);
+  double unproven = count_unproven(rel, same, {proof.lsn, proof.all_set, proof.all_ended},
+                                   in_vain ? &none : headers, sum);
   unproven += then.blocks - same;
   sum->rows += unproven * Max(then.rows_a_block, each_now);
   sum->unproven += unproven;

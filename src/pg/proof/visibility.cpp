@@ -8,6 +8,7 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 }
 
 namespace kde_pg {
@@ -178,16 +179,16 @@ struct MapPage {
   alignas(uint64) uint8 changed[kMapBytes];  // the same: what need not be looked at
 };
 
-bool may_prove_set(const MapPage& page, const Proof& proof) {
+bool may_prove_set(const MapPage& page, const Noted& proof) {
   return page.unproven > 0 && !page.is_known && (proof.all_set || proof.all_ended);
 }
 
-bool may_prove_clear(const MapPage& page, const Proof& proof) {
+bool may_prove_clear(const MapPage& page, const Noted& proof) {
   return page.unlooked > 0 && proof.all_ended;
 }
 
 // Looks at a page under its lock. with_headers: its bits are taken where headers may prove more.
-void take_map_page(Relation rel, const Proof& proof, bool with_headers, Buffer* buffer,
+void take_map_page(Relation rel, const Noted& proof, bool with_headers, Buffer* buffer,
                    MapPage* page) {
   static const uint8 no_bits[kMapBytes] = {};
   const auto take = [&](BlockNumber first, BlockNumber count, const uint8* bits, XLogRecPtr stamp) {
@@ -215,7 +216,7 @@ void take_map_page(Relation rel, const Proof& proof, bool with_headers, Buffer* 
 
 // Blocks of one page of the map that are not proven, though their own LSNs may prove them: a block
 // that changes after the page was taken has an own LSN above. Writes to the page's bits.
-BlockNumber count_unproven_of_page(Relation rel, MapPage* page, const Proof& proof,
+BlockNumber count_unproven_of_page(Relation rel, MapPage* page, const Noted& proof,
                                    Headers* headers) {
   bool read_set = may_prove_set(*page, proof);
   TimestampTz page_begun = 0;
@@ -291,7 +292,7 @@ BlockNumber count_clear(Relation rel, BlockNumber blocks) {
 }
 
 // Each page of the map is looked at once.
-double count_unproven(Relation rel, BlockNumber blocks, const Proof& proof, Headers* headers,
+double count_unproven(Relation rel, BlockNumber blocks, const Noted& proof, Headers* headers,
                       Sum* sum) {
   static MapPage page;  // of several kilobytes; nothing below comes back here
   double unproven = 0;

@@ -2,13 +2,21 @@
 // visibility map, and by blocks' own headers.
 #pragma once
 
-#include "pg/proof/proof.h"
+#include "pg/base/pg.h"
 
 extern "C" {
+#include "access/xlogdefs.h"
+#include "storage/block.h"
 #include "utils/relcache.h"
 }
 
 namespace kde_pg {
+
+// Of a proof (proof.h).
+struct Noted {
+  XLogRecPtr lsn;
+  bool all_set, all_ended;
+};
 
 // Headers that a judgement reads.
 struct Headers {
@@ -30,7 +38,7 @@ struct Sum {
 
 // Of the first blocks those that are not proven. What headers proved of a page of the map is
 // remembered until it is stamped again.
-double count_unproven(Relation rel, BlockNumber blocks, const Proof& proof, Headers* headers,
+double count_unproven(Relation rel, BlockNumber blocks, const Noted& proof, Headers* headers,
                       Sum* sum);
 
 // Of the first blocks those whose bits are clear.

@@ -8,6 +8,7 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/read_counters.h"
 #include "pg/catalog/shards.h"
 #include "pg/catalog/staleness.h"
 #include "pg/fit/density_fit.h"
