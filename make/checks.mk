@@ -28,8 +28,11 @@ lint/%: FORCE
 	$(CLANG_TIDY) --quiet $* -- $(LINT_COMPILE)
 
 # The boundary of the core is a compile error; this tries to cross it.
-rooms: ## check that the core cannot include PostgreSQL or CUDA, and the order of the wings
+rooms: ## check that the core cannot include PostgreSQL or CUDA, the order of the wings, and no circles of files
 	@scripts/check_rooms.sh $(CXX) $(CORE_CXXFLAGS) $(CORE_CPPFLAGS)
+
+counts: ## how large the house is: lines, words, long files and functions, forks by form, names and options
+	@scripts/counts.sh
 
 meta-check: ## check META.json against PGXN's specification, versions, and that SQL's names are found in src
 	@scripts/meta_check.pl
@@ -37,4 +40,4 @@ meta-check: ## check META.json against PGXN's specification, versions, and that 
 docs-check: ## run the examples of README.md and docs, check the reference, links, lengths
 	+@scripts/deps.sh docs </dev/null && scripts/docs_check.sh
 
-.PHONY: format format-check lint rooms meta-check docs-check
+.PHONY: format format-check lint rooms counts meta-check docs-check

@@ -77,3 +77,54 @@ while IFS=: read -r header line; do
   fi
 done < <(grep -m 1 -r --include='*.h' '^// Internal to ' src)
 echo "internal headers stay in their folders"
+
+# No circle between files, a file being a header and its source. Of those that there still are the includes
+# that close them: each goes with its circle.
+known_circles="\
+cuda/cuda_device cuda/sample
+cuda/server/server cuda/server/connection
+src/core/answer/evidence src/core/answer/changed_rows
+src/core/density/format src/core/density/group_format
+src/core/density/format src/core/density/joint_format
+src/core/density/format src/core/density/measure_format
+src/core/density/histogram_view src/core/density/histogram
+src/core/density/joint_text src/core/density/text
+src/core/device/client src/core/device/connection
+src/core/fit/fit src/core/fit/fit_automatic
+src/core/integrate/integrate src/core/integrate/histogram_integral
+src/core/integrate/integrate src/core/integrate/histogram_kernel
+src/core/joint/fitting src/core/joint/fit
+src/core/joint/fitting src/core/joint/sample_reuse
+src/core/joint/integrate src/core/joint/box_plan
+src/core/joint/integrate src/core/joint/correlated
+src/core/summary/measure_encode src/core/summary/measures
+src/core/summary/summary src/core/summary/incoming
+src/core/sums/engine src/core/sums/device_sums
+src/core/sums/engine src/core/sums/engine_parts
+src/core/sums/engine src/core/sums/pair_sums
+src/core/sums/engine src/core/sums/spectral
+src/pg/fit/density_fit src/pg/fit/column_fit
+src/pg/fit/density_fit src/pg/fit/group_fit
+src/pg/fit/density_fit src/pg/fit/joint_fit
+src/pg/fit/density_fit src/pg/fit/part_fit
+src/pg/fit/density_fit src/pg/fit/word_fit
+src/pg/plan/advise src/pg/plan/advise_choice
+src/pg/plan/advise src/pg/plan/advise_cost
+src/pg/plan/advise src/pg/plan/advise_statement
+src/pg/plan/plain_demand src/pg/plan/second_plan
+src/pg/plan/plain_query src/pg/plan/plain_answer
+src/pg/plan/plain_query src/pg/plan/plain_ends
+src/pg/plan/plain_query src/pg/plan/plain_reader
+src/pg/progress/progress src/pg/progress/progress_shared
+src/pg/read/categories src/pg/read/word_finder
+src/pg/read/scan src/pg/read/foreign_blocks
+src/pg/read/scan src/pg/read/row_reader"
+edges=$(grep -rnoE '^#include "[^"]+\.h"' src/core src/pg cuda --include='*.cpp' --include='*.h' --include='*.cu' --include='*.cuh' |
+  sed -E 's|^([^:]+)\.[a-z]+:[0-9]+:#include "([^"]+)\.h"|\1 \2|; s# (core|pg)/# src/\1/#' | awk '$1 != $2' | sort -u)
+circles=$(grep -vxF "$known_circles" <<<"$edges" | tsort 2>&1 >/dev/null)
+gone=$(grep -vxF "$edges" <<<"$known_circles")
+if [ -n "$circles$gone" ]; then
+  printf '%s\n' "files that include each other in a circle, or known ones that no longer do:" "$circles" "$gone" >&2
+  exit 1
+fi
+echo "no files include each other in a circle, but for $(wc -l <<<"$known_circles") includes that are known"

@@ -239,18 +239,37 @@ AS 'MODULE_PATHNAME', 'kde_stored' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_aqp.stored() IS 'the rows of kde_aqp.fitted, for its REFRESH';
 REVOKE ALL ON FUNCTION kde_aqp.stored() FROM PUBLIC;
 
--- The catalog. A materialized view is what no publication takes and no SQL writes to, while standbys,
--- backups and pg_upgrade have it; src/pg/catalog/catalog.cpp alone writes it, as a heap, whatever tables are
--- by default.
-CREATE MATERIALIZED VIEW kde_aqp.fitted USING heap AS
-SELECT
-    relation::pg_catalog.oid::pg_catalog.regclass AS relation, column_names, attribute_numbers, filter, reference_names, reference_numbers, density,
-    requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
-    bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
-    bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
-    refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups, alias,
-    plain_sql, incremental, refresh_query, plain_sql_age, as_fitted, as_of, proof
-FROM kde_aqp.stored();
+-- All that has the same columns:
+-- - fitted, the catalog. A materialized view is what no publication takes and no SQL writes to, while
+--   standbys, backups and pg_upgrade have it; src/pg/catalog alone writes it, as a heap, whatever tables
+--   are by default. Its first column is the table itself.
+-- - what a dump of the door reads: the densities of columns its user may read.
+-- - what the views below show, but for what the density itself tells. In one function, so that EXPLAIN
+--   counts nothing that its caller may not read.
+DO $$
+DECLARE
+    names text;
+    typed text;
+BEGIN
+    SELECT pg_catalog.string_agg(attname::text, ', ' ORDER BY attnum),
+           pg_catalog.string_agg(pg_catalog.format('%s %s', attname, pg_catalog.format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
+    INTO names, typed
+    FROM pg_catalog.pg_attribute
+    WHERE attrelid OPERATOR(pg_catalog.=) 'kde_aqp.density'::pg_catalog.regclass AND attnum OPERATOR(pg_catalog.>) 1::smallint;
+    EXECUTE pg_catalog.format('CREATE MATERIALIZED VIEW kde_aqp.fitted USING heap AS
+        SELECT relation::pg_catalog.oid::pg_catalog.regclass AS relation, %s FROM kde_aqp.stored()', names);
+    EXECUTE pg_catalog.format('CREATE FUNCTION kde_aqp.dumped_densities() RETURNS TABLE (relation regclass, %s)
+        AS ''MODULE_PATHNAME'', ''kde_dumped_densities'' LANGUAGE C STABLE PARALLEL RESTRICTED', typed);
+    PERFORM pg_catalog.pg_extension_config_dump('kde_aqp.density', pg_catalog.format(
+        'UNION ALL SELECT relation::pg_catalog.text, %s FROM kde_aqp.dumped_densities()', names));
+    EXECUTE pg_catalog.format('CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (relation regclass, %s,
+            changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+            drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
+            refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text,
+            judgement text, state text)
+        AS ''MODULE_PATHNAME'', ''kde_readable_densities'' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100', typed);
+END
+$$;
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
 REVOKE ALL ON kde_aqp.fitted FROM PUBLIC;
@@ -306,33 +325,9 @@ GRANT USAGE ON SCHEMA kde_aqp TO PUBLIC;
 GRANT SELECT ON kde_aqp.density TO PUBLIC;
 -- Who restores one: its owner, or the one who installs. Each row only for a table of his own.
 GRANT INSERT ON kde_aqp.density TO pg_database_owner, @extowner@;
-CREATE FUNCTION kde_aqp.dumped_densities() RETURNS TABLE (
-    relation regclass, column_names text[], attribute_numbers smallint[], filter text,
-    reference_names text[], reference_numbers smallint[], density kde, requested_method text,
-    requested_exact boolean, requested_sample_rows bigint, seed bigint, rows_read bigint,
-    design_effect double precision, bandwidth_rows bigint, bandwidth_status text, model text,
-    engine text, threads integer, scan_ms double precision, select_ms double precision,
-    estimate_ms double precision, bandwidth_matrix double precision[], stored_rows bigint,
-    fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
-    refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
-    requested_error double precision, measures smallint, groups smallint, alias text,
-    plain_sql boolean, incremental boolean, refresh_query text, plain_sql_age interval, as_fitted text[],
-    as_of timestamp with time zone, proof bytea)
-AS 'MODULE_PATHNAME', 'kde_dumped_densities' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION kde_aqp.dumped_densities() IS
     'the densities of columns the current user may read, for a dump of kde_aqp.density';
 GRANT EXECUTE ON FUNCTION kde_aqp.dumped_densities() TO PUBLIC;
-SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
-    'UNION ALL SELECT'
-    ' relation::pg_catalog.text, column_names, attribute_numbers, filter, reference_names, reference_numbers,'
-    ' density, requested_method, requested_exact, requested_sample_rows, seed, rows_read,'
-    ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
-    ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
-    ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
-    ' measures, groups, alias, plain_sql, incremental, refresh_query, plain_sql_age, as_fitted,'
-    ' as_of, proof'
-    ' FROM kde_aqp.dumped_densities()');
-
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
 AS 'MODULE_PATHNAME', 'kde_on_row' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_aqp.on_row() IS
@@ -412,24 +407,6 @@ AS 'MODULE_PATHNAME', 'kde_expected_error' LANGUAGE C STABLE STRICT PARALLEL SAF
 COMMENT ON FUNCTION kde_aqp.expected_error(kde) IS 'what answers may be off by, in words';
 GRANT EXECUTE ON FUNCTION kde_aqp.expected_error(kde) TO PUBLIC;
 
--- What the views below show, but for what the density itself tells. In one function, so that EXPLAIN
--- counts nothing that its caller may not read.
-CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
-    relation regclass, column_names text[], attribute_numbers smallint[], filter text,
-    reference_names text[], reference_numbers smallint[], density kde, requested_method text,
-    requested_exact boolean, requested_sample_rows bigint, seed bigint, rows_read bigint,
-    design_effect double precision, bandwidth_rows bigint, bandwidth_status text, model text,
-    engine text, threads integer, scan_ms double precision, select_ms double precision,
-    estimate_ms double precision, bandwidth_matrix double precision[], stored_rows bigint,
-    fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
-    refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
-    requested_error double precision, measures smallint, groups smallint, alias text,
-    plain_sql boolean, incremental boolean, refresh_query text, plain_sql_age interval, as_fitted text[],
-    as_of timestamp with time zone, proof bytea, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
-    drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
-    refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text,
-    judgement text)
-AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION kde_aqp.readable_densities() IS
     'the densities of columns the current user may read, with what is known of their upkeep';
 GRANT EXECUTE ON FUNCTION kde_aqp.readable_densities() TO PUBLIC;
@@ -518,12 +495,7 @@ SELECT d.name,
        CASE WHEN pg_catalog.isfinite(d.fitted_at)
             THEN pg_catalog.date_trunc('second', pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at) END AS age,
        d.changed_rows AS changed,
-       CASE WHEN NOT d.refresh_enabled AND (d.stale OR d.refresh_failures OPERATOR(pg_catalog.>) 0)
-            THEN 'set aside, ' ELSE '' END OPERATOR(pg_catalog.||)
-       CASE WHEN d.refresh_failures OPERATOR(pg_catalog.>) 0
-            THEN pg_catalog.format('refreshes failed: %s', d.refresh_failures)
-            WHEN d.stale THEN pg_catalog.concat('stale: ', pg_catalog.substring(d.stale_reason, '^[^:,]*'))
-            ELSE COALESCE(pg_catalog.substring(d.stale_reason, '^[^:,]*'), 'fresh') END AS state,
+       d.state,
        d.plain_sql
 FROM kde_aqp.readable_densities() AS d
 CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i

@@ -47,12 +47,11 @@ inline DensityBytes made(Shape shape, int rows, int measures, Method method) {
     must(sums.add(x, {y, static_cast<std::size_t>(measures)}, &*summary));
   }
   must(sums.settle(&*summary));
-  FinishOptions options;
+  FitOptions options;
   options.method = method;
   options.budget = measures > 0 ? kLeastMeasuredBytes + 2000 : 1500;
-  options.measures = &sums;
   DensityBytes out;
-  must(finish(*summary, options, Control{}, &out));
+  must(finish(*summary, options, Control{}, &out, &sums));
   return out;
 }
 

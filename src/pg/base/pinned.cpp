@@ -20,6 +20,8 @@ constexpr const char* kSearchPath = "pg_catalog, pg_temp";
 
 }  // namespace
 
+void Pinned::end() { AtEOXact_GUC(false, nest_); }
+
 void PinnedSettings::begin() {
   nest_ = NewGUCNestLevel();
   pin("search_path", kSearchPath);
@@ -33,35 +35,23 @@ void PinnedSettings::begin() {
   pin("standard_conforming_strings", "on");
 }
 
-void PinnedSettings::end() { AtEOXact_GUC(false, nest_); }
-
 void PinnedSearchPath::begin() {
   nest_ = NewGUCNestLevel();
   pin("search_path", kSearchPath);
 }
 
-void PinnedSearchPath::end() { AtEOXact_GUC(false, nest_); }
-
 void FittedSettings::begin(const char* settings) {
   nest_ = NewGUCNestLevel();
-  for (const char* line = settings; line != nullptr && *line != '\0';) {
-    const char* end = strchrnul(line, '\n');
-    const char* equals = strchrnul(line, '=');
-    if (equals < end)
-      pin(pnstrdup(line, static_cast<Size>(equals - line)),
-          pnstrdup(equals + 1, static_cast<Size>(end - equals) - 1));
-    line = *end == '\0' ? end : end + 1;
-  }
+  (void)for_settings(settings, [](std::string_view name, std::string_view value) {
+    pin(pnstrdup(name.data(), name.size()), pnstrdup(value.data(), value.size()));
+    return true;
+  });
 }
-
-void FittedSettings::end() { AtEOXact_GUC(false, nest_); }
 
 void PinnedExact::begin() {
   nest_ = NewGUCNestLevel();
   pin("kde_aqp.approximate", "off");
 }
-
-void PinnedExact::end() { AtEOXact_GUC(false, nest_); }
 
 void AsOwner::begin(Relation relation) {
   GetUserIdAndSecContext(&user_, &security_);

@@ -11,47 +11,50 @@ extern "C" {
 #include "utils/relcache.h"
 }
 
+#include <string_view>
+
 namespace kde_pg {
+
+class Pinned {
+ public:
+  void end();
+
+ protected:
+  int nest_ = 0;
+};
 
 // Names are looked up in pg_catalog alone; dates, times, intervals and numbers are printed so that
 // they read back as they were, whatever the session's settings.
-class PinnedSettings {
- public:
+struct PinnedSettings : Pinned {
   void begin();
-  void end();
-
- private:
-  int nest_ = 0;
 };
 
 // Names are looked up in pg_catalog alone.
-class PinnedSearchPath {
- public:
+struct PinnedSearchPath : Pinned {
   void begin();
-  void end();
-
- private:
-  int nest_ = 0;
 };
 
-// Lines of "NAME=VALUE", those that a density was fitted under; null: none.
-class FittedSettings {
- public:
-  void begin(const char* settings);
-  void end();
+// Calls visit(name, value) for each line "NAME=VALUE", until it returns false, which is then
+// returned. lines: those that a density was fitted under; null: none.
+template <typename Visit>
+bool for_settings(const char* lines, Visit visit) {
+  for (const char* line = lines; line != nullptr && *line != '\0';) {
+    const char* end = strchrnul(line, '\n');
+    const std::string_view all(line, static_cast<Size>(end - line));
+    const Size equals = all.find('=');
+    if (equals == all.npos || !visit(all.substr(0, equals), all.substr(equals + 1))) return false;
+    line = *end == '\0' ? end : end + 1;
+  }
+  return true;
+}
 
- private:
-  int nest_ = 0;
+struct FittedSettings : Pinned {
+  void begin(const char* settings);
 };
 
 // No density answers a query, as it might with kde_aqp.approximate = all: for exact ones.
-class PinnedExact {
- public:
+struct PinnedExact : Pinned {
   void begin();
-  void end();
-
- private:
-  int nest_ = 0;
 };
 
 // The rights of a relation's owner, restricted to what a query may do, and nothing of the caller's

@@ -25,6 +25,11 @@ inline bool is_about_the_work(int sqlstate) {
   }
 }
 
+// A cancel is the caller's; whatever else comes is the affair of what was tried.
+inline bool is_no_cancel(int sqlstate) {
+  return ERRCODE_TO_CATEGORY(sqlstate) != ERRCODE_OPERATOR_INTERVENTION;
+}
+
 // False if work() raised an error that is_trapped(sqlstate) says true of; its effects are then
 // undone. Other errors pass. What it pallocs stays in the caller's memory context. sqlstate: null,
 // or set to that of the error. keep: false if what it did, locked and opened is undone in any case.

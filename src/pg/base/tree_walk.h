@@ -1,9 +1,10 @@
-// nodeFuncs.h's walkers, whose parameter is declared without arguments before PostgreSQL 16.
+// Walks of trees; nodeFuncs.h's walkers, whose parameter is declared without arguments before PostgreSQL 16.
 #pragma once
 
 #include "pg/base/pg.h"
 
 extern "C" {
+#include "access/transam.h"
 #include "nodes/nodeFuncs.h"
 }
 
@@ -24,5 +25,13 @@ inline auto as_mutator(TreeMutator mutator) {
   return reinterpret_cast<Node* (*)()>(reinterpret_cast<void (*)()>(mutator));
 }
 #endif
+
+// Whether a function that is not the server's own is called.
+inline bool calls_added(Node* node, void* context = nullptr) {
+  if (node == nullptr) return false;
+  const auto is_added = [](Oid function, void*) { return function >= FirstNormalObjectId; };
+  return check_functions_in_node(node, is_added, context) ||
+         expression_tree_walker(node, as_walker(calls_added), context);
+}
 
 }  // namespace kde_pg

@@ -15,16 +15,13 @@
 #pragma once
 
 #include "pg/catalog/density_key.h"
+#include "pg/catalog/meaning.h"
 
 extern "C" {
 #include "utils/array.h"
 }
 
 namespace kde_pg {
-
-// Refuses what depends on the time, the session or a user's STABLE function (42P17): an analysed
-// key.
-void check_stable_parts(const DensityKey& key);
 
 // "NAME=VALUE" lines of what the key's STABLE parts depend on: as the key has them, else as the
 // session has; "": nothing. Analysed, palloc'ed.
@@ -52,7 +49,6 @@ bool has_settings(const char* settings);
 
 // What a dump brought, for a row whose references are in another order. Null if it is not of as
 // many columns and references as there are names.
-struct NamedColumns;
 ArrayType* reorder_fitted(ArrayType* fitted, int columns, const NamedColumns& brought,
                           const DensityKey& key);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pg/base/values.h"
-#include "pg/catalog/catalog.h"
+#include "pg/catalog/density_key.h"
 
 namespace kde_pg {
 

@@ -53,25 +53,8 @@ struct Counters {
   bool has_beneath() const;  // some of the leaves are tables beneath
 };
 
-// The counters as of now, without locking anything: leaves that are being dropped may be missing.
-// Unknown where rows are elsewhere or in foreign tables, where statistics are off, on a standby,
-// which has none of the primary's work, and where a table access method counts no rows: for other
-// than heap tables one inserted row proves that it does.
-// Where rows are is for the planner to say; `elsewhere` is false for who will ask it himself, and
-// on a standby. Who lists the tables of many owners, or refreshes them, asks it where it calls
-// built-in functions alone, and asks the nodes of shards for their counters (some ms; errors:
-// those of run_on_shards(), which is unknown here).
-// then: in the place of an answer of the planner's, the tables beneath are those of this reading.
-enum class AskPlanner { no, built_in_functions, yes };
-Counters read_counters(Oid relation, AskPlanner ask = AskPlanner::yes,
-                       const Counters* then = nullptr);
-
 // One for all leaves of counters, under another number.
 LeafCounters sum_of_leaves(Oid number, const Counters& counters);
-
-// Whether this session has changed rows of a table that others cannot count yet: in its
-// transaction, or in one that it ended within the last second or so.
-bool has_unsent_changes(Oid table);
 
 // Counters of a relation whose rows are elsewhere.
 void count_elsewhere(Counters* counters);

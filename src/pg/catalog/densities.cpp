@@ -17,6 +17,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/short_model.h"
+#include "pg/catalog/staleness.h"
 
 extern "C" {
 #include "catalog/pg_class.h"
@@ -32,26 +33,13 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kUpkeep = 12;  // columns beside the catalog's: upkeep's, names, a judgement
+constexpr int kUpkeep = 13;  // columns beside the catalog's: upkeep's, names, a judgement
 
 struct Output {
   Tuplestorestate* rows;
   TupleDesc desc;
-  MemoryContext context;  // lives as long as this
-  // Of the relation looked at last: its densities follow each other.
-  Oid relation;
-  Counters counters;
+  CountersInTurn counters;
 };
-
-const Counters& counters_of(Output* out, Oid relation) {
-  if (out->relation != relation) {
-    MemoryContext each = MemoryContextSwitchTo(out->context);
-    out->counters = read_counters(relation, AskPlanner::built_in_functions);
-    out->relation = relation;
-    MemoryContextSwitchTo(each);
-  }
-  return out->counters;
-}
 
 // Whether the caller is, or belongs to, the role that owns the relation; a superuser is.
 bool has_role_of_owner(Oid relation) {
@@ -60,6 +48,18 @@ bool has_role_of_owner(Oid relation) {
   const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
   ReleaseSysCache(tuple);
   return has_privs_of_role(GetUserId(), owner);
+}
+
+// In few words, for a screen.
+const char* state_of(const CatalogEntry& entry, const Upkeep& upkeep, const Staleness& s) {
+  const char* state = staleness_text(s, true);
+  if (upkeep.failures > 0)
+    state = psprintf("refreshes failed: %d", upkeep.failures);
+  else if (s.stale())
+    state = psprintf("stale: %s", state);
+  else
+    return state != nullptr ? state : "fresh";
+  return entry.settings.enabled ? state : psprintf("set aside, %s", state);
 }
 
 void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, void* state) {
@@ -76,12 +76,14 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
     values[n] = value;
     nulls[n++] = !known;
   };
+  const auto put_text = [&](const char* text) {
+    put(text != nullptr, text != nullptr ? CStringGetTextDatum(text) : 0);
+  };
   const Upkeep upkeep = upkeep_find(entry.id, GetActiveSnapshot());
-  const Staleness s = staleness_of(entry, upkeep, &counters_of(out, entry.key.relation));
+  const Staleness s = staleness_of(entry, upkeep, out->counters.of(entry.key.relation));
   put(s.told() >= 0, Int64GetDatum(s.told()));
-  put(true, BoolGetDatum(s.stale));
-  const bool has_reason = s.reason[0] != '\0';
-  put(has_reason, has_reason ? CStringGetTextDatum(s.reason) : 0);
+  put(true, BoolGetDatum(s.stale()));
+  put_text(staleness_text(s));
   const bool drifted = upkeep.drift >= 0;
   put(drifted, Float8GetDatum(upkeep.drift));
   put(drifted, Float8GetDatum(upkeep.drift_p_value));
@@ -89,13 +91,12 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   put(true, Int32GetDatum(Max(upkeep.failures, 0)));
   put(upkeep.failures > 0 && upkeep.failed_at != 0, TimestampTzGetDatum(upkeep.failed_at));
   // May quote a value.
-  const bool tells = upkeep.last_error != nullptr && has_role_of_owner(entry.key.relation);
-  put(tells, tells ? CStringGetTextDatum(upkeep.last_error) : 0);
-  put(true, CStringGetTextDatum(density_name(entry.key)));
+  put_text(has_role_of_owner(entry.key.relation) ? upkeep.last_error : nullptr);
+  put_text(density_name(entry.key));
   constexpr int kModel = static_cast<int>(CatalogColumn::model) - 1;
-  put(!nulls[kModel],
-      nulls[kModel] ? 0 : CStringGetTextDatum(short_model(TextDatumGetCString(values[kModel]))));
-  put(true, CStringGetTextDatum(judgement_text(judge(entry.key.relation, entry.proof))));
+  put_text(nulls[kModel] ? nullptr : short_model(TextDatumGetCString(values[kModel])));
+  put_text(judgement_text(judge(entry.key.relation, entry.proof)));
+  put_text(state_of(entry, upkeep, s));
   tuplestore_putvalues(out->rows, out->desc, values, nulls);
 }
 
@@ -123,7 +124,6 @@ void put_stored(HeapTuple tuple, TupleDesc desc, void* state) {
 Output begin_output(FunctionCallInfo fcinfo, int columns) {
   Output out = {};
   out.rows = begin_rows(fcinfo, columns, &out.desc);
-  out.context = CurrentMemoryContext;
   return out;
 }
 

@@ -1,12 +1,16 @@
 // Keys of densities compared as sets of columns, whatever their order, and named for messages.
 #include "pg/catalog/density_key.h"
 
-#include "pg/catalog/catalog.h"
+#include "pg/base/text_list.h"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 }
 
 namespace kde_pg {
@@ -98,6 +102,70 @@ int find_measure(const DensityKey& key, const KeyColumn& wanted) {
   return -1;
 }
 
+namespace {
+
+bool is_vector(ArrayType* array, Oid type) {
+  return ARR_NDIM(array) <= 1 && !ARR_HASNULL(array) && ARR_ELEMTYPE(array) == type;
+}
+
+int length_of(ArrayType* array) { return ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0]; }
+
+}  // namespace
+
+const char* live_column_name(Oid relation, AttrNumber attnum) {
+  HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
+  if (!HeapTupleIsValid(tuple)) return nullptr;
+  const Form_pg_attribute attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
+  const char* name = attribute->attisdropped ? nullptr : pstrdup(NameStr(attribute->attname));
+  ReleaseSysCache(tuple);
+  return name;
+}
+
+bool read_named_columns(ArrayType* names, ArrayType* numbers, int most, NamedColumns* out) {
+  if (!is_vector(names, TEXTOID) || !is_vector(numbers, INT2OID)) return false;
+  const int n = length_of(names);
+  if (n != length_of(numbers) || n > most) return false;
+  List* texts = texts_of_array(names);
+  out->count = n;
+  out->name = static_cast<const char**>(palloc(sizeof(char*) * (n + 1)));
+  out->number = static_cast<AttrNumber*>(palloc(sizeof(AttrNumber) * (n + 1)));
+  for (int i = 0; i < n; ++i) {
+    out->name[i] = static_cast<const char*>(list_nth(texts, i));
+    out->number[i] = reinterpret_cast<int16*>(ARR_DATA_PTR(numbers))[i];
+  }
+  return true;
+}
+
+bool divide_columns(int count, int measures, int groups, DensityKey* key) {
+  key->measures = measures;
+  key->groups = groups;
+  key->columns = count - measures - groups;
+  return measures >= 0 && measures <= kde::kMaxMeasures && groups >= 0 &&
+         groups <= kde::kMaxGroupBy && key->columns >= 1 &&
+         (key->columns == 1 || (measures == 0 && groups == 0));
+}
+
+namespace {
+
+// So many of a key's columns, from `first` on.
+ArrayType* texts_of(const DensityKey& key, int first, int count) {
+  const char* texts[kde::kMaxColumns];
+  for (int i = 0; i < count; ++i) texts[i] = key.column[first + i].text;
+  return array_of_texts(texts, count);
+}
+
+}  // namespace
+
+ArrayType* measures_of(const DensityKey& key) {
+  return key.measures > 0 ? texts_of(key, key.columns, key.measures) : nullptr;
+}
+
+ArrayType* groups_of(const DensityKey& key) {
+  return key.groups > 0 ? texts_of(key, key.first_group(), key.groups) : nullptr;
+}
+
+ArrayType* column_names_of(const DensityKey& key) { return texts_of(key, 0, key.columns); }
+
 Bitmapset* columns_read_by(const DensityKey& key) {
   Bitmapset* out = nullptr;
   for (int i = 0; i < key.all(); ++i)
@@ -118,9 +186,7 @@ DensityKey ungrouped(const DensityKey& key) {
   DensityKey all = key;
   all.groups = 0;
   // What groups alone used.
-  bool uses = all.has_filter();
-  for (int i = 0; i < all.all(); ++i) uses = uses || all.column[i].attnum == 0;
-  if (!uses) all.references = 0;
+  if (!all.has_texts()) all.references = 0;
   return all;
 }
 
@@ -128,6 +194,16 @@ bool same_key(const DensityKey& a, const DensityKey& b) {
   return a.relation == b.relation && a.columns == b.columns && a.groups == b.groups &&
          strcmp(a.filter, b.filter) == 0 && same_columns(a, 0, b, 0, a.columns) &&
          same_columns(a, a.first_group(), b, b.first_group(), a.groups);
+}
+
+bool same_texts(const DensityKey& a, const DensityKey& b) {
+  bool same = a.columns == b.columns && a.groups == b.groups && strcmp(a.filter, b.filter) == 0;
+  const auto compare = [&](int i, int j) {
+    same = same && strcmp(a.column[i].text, b.column[j].text) == 0;
+  };
+  for (int i = 0; i < a.columns && same; ++i) compare(i, i);
+  for (int i = 0; i < a.groups && same; ++i) compare(a.first_group() + i, b.first_group() + i);
+  return same;
 }
 
 char* key_identity(const DensityKey& key) {

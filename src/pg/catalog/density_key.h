@@ -10,6 +10,7 @@ extern "C" {
 #include "access/attnum.h"
 #include "nodes/bitmapset.h"
 #include "nodes/nodes.h"
+#include "utils/array.h"
 }
 
 namespace kde_pg {
@@ -50,6 +51,12 @@ struct DensityKey {
   int all() const { return columns + measures + groups; }
   int first_group() const { return columns + measures; }
   bool has_filter() const { return filter[0] != '\0'; }
+  // An expression or a filter.
+  bool has_texts() const {
+    bool any = has_filter();
+    for (int i = 0; i < all(); ++i) any = any || column[i].attnum == 0;
+    return any;
+  }
   // A column of the table by itself, over all rows.
   bool is_plain() const {
     return columns == 1 && column[0].attnum != 0 && !has_filter() && groups == 0;
@@ -68,11 +75,35 @@ int find_measure(const DensityKey& key, const KeyColumn& wanted);
 // Attribute numbers of all columns that it reads.
 Bitmapset* columns_read_by(const DensityKey& key);
 
+// The name of a column, palloc'ed; null if there is none or it was dropped.
+const char* live_column_name(Oid relation, AttrNumber attnum);
+
+// Columns of a relation by name and by number, as two arrays of the catalog have them.
+struct NamedColumns {
+  int count = 0;
+  const char** name = nullptr;
+  AttrNumber* number = nullptr;
+};
+// False unless both are arrays of one dimension (or empty), of one length and without nulls; at
+// most `most` elements.
+bool read_named_columns(ArrayType* names, ArrayType* numbers, int most, NamedColumns* out);
+
+// A key's columns and expressions, its measures, and what its groups are by, as a text[] each; null
+// for no measures, no groups.
+ArrayType* column_names_of(const DensityKey& key);
+ArrayType* measures_of(const DensityKey& key);
+ArrayType* groups_of(const DensityKey& key);
+// Reads how many of a key's columns[0 .. count - 1] are what. False if they cannot be.
+bool divide_columns(int count, int measures, int groups, DensityKey* key);
+
 // The key of a column by itself. Its text is palloc'ed; null if the column is gone.
 DensityKey key_of(TableColumn column);
 
 // Whether the columns, whatever their order, and the filters are the same.
 bool same_key(const DensityKey& a, const DensityKey& b);
+
+// Whether their columns, in their order, what groups are by, and the filters are written alike.
+bool same_texts(const DensityKey& a, const DensityKey& b);
 
 // A palloc'ed string that two keys of a relation share exactly if same_key() says so.
 char* key_identity(const DensityKey& key);

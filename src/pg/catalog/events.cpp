@@ -145,7 +145,8 @@ void follow_renames(Oid relation) {
 // pg_restore --disable-triggers enables them when it is through, and what it left in the door can
 // pass. It enables them as ordinary ones, which a replica's session does not run.
 void take_in_what_is_left() {
-  Relation door = try_relation_open(kde_pg::door_oid_or_invalid(), AccessShareLock);
+  Relation door =
+      try_relation_open(kde_pg::own_table_oid(kde_pg::OwnTable::density), AccessShareLock);
   if (door == nullptr) return;  // dropped while we waited
   bool enabled = false, always = false;
   const TriggerDesc* triggers = door->trigdesc;
@@ -174,7 +175,8 @@ void follow_alter_of(Oid classid, Oid object) {
     return;
   }
   if (classid != RelationRelationId) return;
-  if (object == kde_pg::door_oid_or_invalid() && OidIsValid(kde_pg::catalog_oid_or_invalid()))
+  if (object == kde_pg::own_table_oid(kde_pg::OwnTable::density) &&
+      OidIsValid(kde_pg::catalog_oid_or_invalid()))
     return take_in_what_is_left();
   switch (get_rel_relkind(object)) {
     case RELKIND_RELATION:
@@ -296,9 +298,7 @@ bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
 // mean nothing here, are raised.
 void complete_key(HeapTuple tuple, TupleDesc desc, Brought* row) {
   kde_pg::DensityKey* key = &row->key;
-  bool plain = !key->has_filter();
-  for (int i = 0; i < key->all(); ++i) plain = plain && key->column[i].attnum != 0;
-  if (plain) return;
+  if (!key->has_texts()) return;
   const kde_pg::DensityKey brought = *key;
   const auto analyse = [key] {
     Relation rel = relation_open(key->relation, AccessShareLock);
@@ -370,7 +370,7 @@ Datum kde_on_row(PG_FUNCTION_ARGS) {
 KDE_EXPORT(kde_has_densities);
 Datum kde_has_densities(PG_FUNCTION_ARGS) {
   if (!kde_pg::catalog_seems_empty()) PG_RETURN_BOOL(true);
-  const Oid door = kde_pg::door_oid_or_invalid();
+  const Oid door = kde_pg::own_table_oid(kde_pg::OwnTable::density);
   if (!OidIsValid(door) || !ConditionalLockRelationOid(door, AccessShareLock))
     PG_RETURN_BOOL(false);
   Relation relation = try_relation_open(door, NoLock);

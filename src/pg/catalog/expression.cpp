@@ -4,10 +4,9 @@
 
 #include "pg/base/pinned.h"
 #include "pg/base/subtransaction.h"
+#include "pg/base/text_list.h"
 #include "pg/base/tree_walk.h"
-#include "pg/catalog/as_fitted.h"
 #include "pg/catalog/canonical_filter.h"
-#include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
 
 extern "C" {
@@ -230,15 +229,9 @@ void print_texts(Relation relation, DensityKey* key) {
   }
 }
 
-void set_filter(text* filter, DensityKey* key) {
-  if (filter != nullptr) key->filter = text_to_cstring(filter);
-}
-
 // Completes a key whose columns are names and expressions as the caller wrote them.
 void resolve(DensityKey* key) {
-  bool plain = !key->has_filter();
-  for (int i = 0; i < key->all(); ++i) plain = plain && key->column[i].attnum != 0;
-  if (!plain) {
+  if (key->has_texts()) {
     Relation relation = try_table_open(key->relation, AccessShareLock);
     if (relation == nullptr)
       ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
@@ -280,22 +273,27 @@ int add_columns(ArrayType* columns, const char* name, int most, DensityKey* key)
   if (ARR_NDIM(columns) > 1)
     ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
                     errmsg("%s must be an array of one dimension", name)));
-  Datum* values;
-  bool* nulls;
-  int n;
-  deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
+  List* texts = texts_of_array(columns, name);
+  const int n = list_length(texts);
   if (n > most)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                     errmsg("%s must have at most %d elements", name, most),
                     errdetail("%d were given.", n)));
   const int first = key->all();
-  for (int i = 0; i < n; ++i) {
-    if (nulls[i])
-      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                      errmsg("%s must have no null elements", name)));
-    key->column[first + i] = named_column(key->relation, TextDatumGetCString(values[i]));
-  }
+  for (int i = 0; i < n; ++i)
+    key->column[first + i] =
+        named_column(key->relation, static_cast<const char*>(list_nth(texts, i)));
   return n;
+}
+
+// With what is asked for beside the columns.
+DensityKey complete(DensityKey key, text* filter, ArrayType* measures, ArrayType* group_by) {
+  key.measures = add_columns(measures, "measures", kde::kMaxMeasures, &key);
+  key.groups = add_columns(group_by, "group_by", kde::kMaxGroupBy, &key);
+  if (filter != nullptr) key.filter = text_to_cstring(filter);
+  resolve(&key);
+  check_no_column_twice(key);
+  return key;
 }
 
 }  // namespace
@@ -313,42 +311,26 @@ void UserExpression::end() { error_context_stack = callback_.previous; }
 
 DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter, ArrayType* measures,
                          ArrayType* group_by) {
-  if (ARR_NDIM(columns) > 1)
-    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-                    errmsg("column_names must be an array of one dimension")));
-  Datum* values;
-  bool* nulls;
-  int n;
-  deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
-  if (n == 0)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("column_names must have at least one element")));
-  if (n > kde::kMaxColumns)
+  DensityKey key;
+  key.relation = relation;
+  if (const int n = ArrayGetNItems(ARR_NDIM(columns), ARR_DIMS(columns));
+      ARR_NDIM(columns) == 1 && n > kde::kMaxColumns)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                     errmsg("a density has at most %d columns", kde::kMaxColumns),
                     errdetail("%d were given.", n)));
-  DensityKey key;
-  key.relation = relation;
-  for (int i = 0; i < n; ++i) {
-    if (nulls[i])
-      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                      errmsg("column_names must have no null elements")));
-    key.column[key.columns++] = named_column(relation, TextDatumGetCString(values[i]));
-  }
-  if (group_by != nullptr && n > 1)
+  key.columns = add_columns(columns, "column_names", kde::kMaxColumns, &key);
+  if (key.columns == 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("column_names must have at least one element")));
+  if (group_by != nullptr && key.columns > 1)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("a density of several columns has no groups"),
                     errhint("Fit one column, with the others as measures.")));
-  if (measures != nullptr && n > 1)
+  if (measures != nullptr && key.columns > 1)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("a density of several columns has no measures"),
                     errhint("Each of its columns is one; or fit one column.")));
-  key.measures = add_columns(measures, "measures", kde::kMaxMeasures, &key);
-  key.groups = add_columns(group_by, "group_by", kde::kMaxGroupBy, &key);
-  set_filter(filter, &key);
-  resolve(&key);
-  check_no_column_twice(key);
-  return key;
+  return complete(key, filter, measures, group_by);
 }
 
 DensityKey key_by_name(Oid relation, const char* column_name, text* filter, ArrayType* measures,
@@ -358,12 +340,7 @@ DensityKey key_by_name(Oid relation, const char* column_name, text* filter, Arra
   key.columns = 1;
   key.column[0] = named_column(relation, column_name);
   if (key.column[0].attnum == 0) (void)column_by_name(relation, column_name);  // the error
-  key.measures = add_columns(measures, "measures", kde::kMaxMeasures, &key);
-  key.groups = add_columns(group_by, "group_by", kde::kMaxGroupBy, &key);
-  set_filter(filter, &key);
-  resolve(&key);
-  check_no_column_twice(key);
-  return key;
+  return complete(key, filter, measures, group_by);
 }
 
 void renew_references(DensityKey* key) {
@@ -386,23 +363,9 @@ void analyse_key(Relation relation, const OldNames* names, DensityKey* key) {
   owner.end();
 }
 
-namespace {
-
-bool is_users(Oid function, void*) { return function >= FirstNormalObjectId; }
-
-// Whether a user's function is called, which may be another by now.
-bool calls_users_function(Node* node, void* context) {
-  if (node == nullptr) return false;
-  return check_functions_in_node(node, is_users, context) ||
-         expression_tree_walker(node, as_walker(calls_users_function), context);
-}
-
-}  // namespace
-
 bool fold_key(Relation relation, DensityKey* key) {
   const auto fold = [](Node* node) {
-    const bool is_fixed =
-        node != nullptr && !contain_mutable_functions(node) && !calls_users_function(node, nullptr);
+    const bool is_fixed = node != nullptr && !contain_mutable_functions(node) && !calls_added(node);
     return is_fixed ? eval_const_expressions(nullptr, node) : node;
   };
   return without_error([&] {
@@ -421,19 +384,6 @@ bool fold_key(Relation relation, DensityKey* key) {
     settings.end();
     owner.end();
   });
-}
-
-void check_not_volatile(const DensityKey& key) {
-  const auto check = [](const Node* node) {
-    if (node == nullptr) return;
-    // Planned, as inlining and defaults may bring volatile functions in.
-    Expr* planned = expression_planner(static_cast<Expr*>(copyObjectImpl(node)));
-    refuse_if(contain_volatile_functions(reinterpret_cast<Node*>(planned)),
-              ERRCODE_INVALID_OBJECT_DEFINITION, "volatile functions");
-  };
-  for (int i = 0; i < key.all(); ++i) check(key.column[i].expression);
-  check(key.condition);
-  check_stable_parts(key);
 }
 
 namespace {

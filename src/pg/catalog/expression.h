@@ -58,10 +58,6 @@ void renew_references(DensityKey* key);
 // key is then of no use. Not in parallel mode.
 bool fold_key(Relation relation, DensityKey* key);
 
-// Refuses volatile functions (42P17), also those that inlining brings in. Folds constants, so it is
-// to be called as the relation's owner (AsOwner, pinned.h).
-void check_not_volatile(const DensityKey& key);
-
 // What a user wrote as one expression, parsed and no more; for the analysis, which has to be called
 // between begin() and end(), `source` is the text that places of errors are in. Errors: 42601.
 class UserExpression {

@@ -3,10 +3,12 @@
 
 #include "pg/base/lock_waits.h"
 #include "pg/base/wait_events.h"
-#include "pg/catalog/catalog.h"
 
 extern "C" {
 #include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "commands/extension.h"
 #include "miscadmin.h"
@@ -15,8 +17,12 @@ extern "C" {
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "utils/inval.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 }
+
+#include <initializer_list>
 
 namespace kde_pg {
 
@@ -114,26 +120,72 @@ void release_extension(Oid extension) {
   UnlockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
 }
 
-Relation open_own_table(Oid (*find)(), LOCKMODE lock) {
+Oid own_table_oid(OwnTable table) {
+  static constexpr const char* kNames[] = {"fitted", "upkeep", "part", "density"};
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  return OidIsValid(schema) ? get_relname_relid(kNames[static_cast<int>(table)], schema)
+                            : InvalidOid;
+}
+
+namespace {
+
+[[noreturn]] void raise_not_installed() {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("extension \"kde_aqp\" is not installed in this database"),
+                  errhint("Run CREATE EXTENSION kde_aqp.")));
+  pg_unreachable();
+}
+
+}  // namespace
+
+Oid catalog_oid() {
+  const Oid oid = catalog_oid_or_invalid();
+  if (!OidIsValid(oid)) raise_not_installed();
+  return oid;
+}
+
+bool catalog_is_installed() {
+  const Oid extension = get_extension_oid("kde_aqp", true);
+  if (!OidIsValid(extension)) return false;
+  for (const OwnTable table : {OwnTable::fitted, OwnTable::upkeep, OwnTable::part}) {
+    const Oid oid = own_table_oid(table);
+    if (!OidIsValid(oid) || getExtensionOfObject(RelationRelationId, oid) != extension)
+      return false;
+  }
+  return true;
+}
+
+Relation open_own_table(OwnTable table, int columns, LOCKMODE lock) {
   if (lock != AccessShareLock) hold_extension();
   // Another may have come in its place while we waited.
   Oid last = InvalidOid;
-  for (;;) {
-    const Oid table = find();
-    if (!OidIsValid(table)) {
+  Relation opened = nullptr;
+  while (opened == nullptr) {
+    const Oid oid = own_table_oid(table);
+    if (!OidIsValid(oid)) {
       (void)catalog_oid();
       raise_other_version();
     }
-    if (table == last) raise_not_installed();
-    last = table;
-    if (!ConditionalLockRelationOid(table, lock)) {
+    if (oid == last) raise_not_installed();
+    last = oid;
+    if (!ConditionalLockRelationOid(oid, lock)) {
       const Oid extension = get_extension_oid("kde_aqp", true);
       if (OidIsValid(extension)) look_at_drop(extension);
-      LockRelationOid(table, lock);
+      LockRelationOid(oid, lock);
     }
-    if (Relation opened = try_table_open(table, NoLock)) return opened;
-    UnlockRelationOid(table, lock);
+    opened = try_table_open(oid, NoLock);
+    if (opened == nullptr) UnlockRelationOid(oid, lock);
   }
+  if (RelationGetNumberOfAttributes(opened) != columns) raise_other_version();
+  return opened;
+}
+
+void raise_other_version() {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("the catalog of extension \"kde_aqp\" is of another version than its library"),
+           errhint("Run ALTER EXTENSION kde_aqp UPDATE, or reconnect.")));
+  pg_unreachable();
 }
 
 }  // namespace kde_pg

@@ -8,9 +8,7 @@
 #include "pg/catalog/privileges.h"
 
 extern "C" {
-#include "access/xact.h"
 #include "lib/stringinfo.h"
-#include "utils/snapmgr.h"
 }
 
 namespace kde_pg {
@@ -18,15 +16,6 @@ namespace kde_pg {
 namespace {
 
 constexpr int kMost = 5;
-
-List* fitted_to(Oid relation) {
-  // In parallel mode none can be taken; the statement's will do.
-  Snapshot latest =
-      RegisterSnapshot(IsInParallelMode() ? GetActiveSnapshot() : GetLatestSnapshot());
-  List* entries = catalog_list(relation, latest);
-  UnregisterSnapshot(latest);
-  return entries;
-}
 
 int shared_columns(const DensityKey& wanted, const DensityKey& fitted) {
   int shared = 0;
@@ -54,7 +43,7 @@ List* names_of(List* entries, const DensityKey& wanted, int least) {
 // Of the density that a key finds, where it may be read; null: there is none.
 const DensityKey* readable_there(const DensityKey& wanted) {
   ListCell* cell;
-  foreach (cell, fitted_to(wanted.relation)) {
+  foreach (cell, catalog_list(wanted.relation)) {
     const DensityKey& fitted = static_cast<const CatalogEntry*>(lfirst(cell))->key;
     if (same_key(fitted, wanted) && is_readable(fitted)) return &fitted;
   }
@@ -85,7 +74,7 @@ DensityKey with_measures_there(const DensityKey& wanted) {
 }  // namespace
 
 const char* fitted_nearby(const DensityKey& key) {
-  List* entries = fitted_to(key.relation);
+  List* entries = catalog_list(key.relation);
   List* names = names_of(entries, key, key.columns);
   if (names == NIL) names = names_of(entries, key, 1);
   if (names == NIL) return "";

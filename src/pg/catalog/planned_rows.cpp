@@ -113,16 +113,8 @@ PlannedStmt* plan_of_all_rows(Relation relation) {
 
 // ------------------------------------------------------------------ what planning a table computes
 
-bool is_added(Oid function, void*) { return function >= FirstNormalObjectId; }
-
-bool calls_added(Node* node, void* context) {
-  if (node == nullptr) return false;
-  if (check_functions_in_node(node, is_added, context)) return true;
-  return expression_tree_walker(node, as_walker(calls_added), context);
-}
-
 bool calls_added_text(const char* tree) {
-  return calls_added(static_cast<Node*>(stringToNode(tree)), nullptr);
+  return calls_added(static_cast<Node*>(stringToNode(tree)));
 }
 
 bool calls_added_in(int cache, Oid key, std::initializer_list<AttrNumber> columns) {
@@ -356,11 +348,6 @@ RowsSeem look_in_passing(Oid relation, PlanFunctions functions, List** beneath) 
   }
   MemoryContextDelete(context);
   return seem;
-}
-
-// A cancel is the caller's; whatever else planning raises is the table's affair.
-bool is_no_cancel(int sqlstate) {
-  return ERRCODE_TO_CATEGORY(sqlstate) != ERRCODE_OPERATOR_INTERVENTION;
 }
 
 }  // namespace

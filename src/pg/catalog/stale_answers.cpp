@@ -6,7 +6,8 @@
 #include "pg/base/compat.h"
 #include "pg/base/options.h"
 #include "pg/base/snapshot_identity.h"
-#include "pg/catalog/catalog.h"
+#include "pg/catalog/read_counters.h"
+#include "pg/catalog/staleness.h"
 
 extern "C" {
 #include "access/xact.h"
@@ -39,13 +40,11 @@ struct Entry {
   int64 id;
   Oid relation;
   TimestampTz next_look;
-  bool stale;
-  bool elsewhere;         // Staleness::elsewhere
-  bool other;             // Staleness::other
-  bool warned, told;      // of this fit
-  double consented_age;   // RefreshSettings::plain_sql_age
-  TimestampTz fitted_at;  // the fit meant
-  char reason[sizeof(Staleness::reason)];
+  Staleness staleness;         // without what it points to
+  bool warned, told;           // of this fit
+  double consented_age;        // RefreshSettings::plain_sql_age
+  TimestampTz fitted_at;       // the fit meant
+  char reason[160];            // of a stale one
   char name[3 * NAMEDATALEN];  // of the density
   ChangeLimit limit;
   // At the fit, without the generated columns: in `memory`. Unknown where changes are not counted.
@@ -55,8 +54,7 @@ struct Entry {
   TimestampTz next_count;
   Proof proof;  // of this fit; in `memory`
   SnapshotIdentity judged_for;
-  Judgement judgement;  // as of that; its reason lies in `why`
-  char why[sizeof(Staleness::reason)];
+  Judgement judgement;  // as of that
 };
 
 // A session asks about few densities; beyond so many all is forgotten.
@@ -109,7 +107,7 @@ void look(Entry* entry) {
   Snapshot latest =
       RegisterSnapshot(IsInParallelMode() ? GetActiveSnapshot() : GetLatestSnapshot());
   List* entries = catalog_list(entry->relation, latest);
-  entry->stale = entry->elsewhere = entry->other = false;
+  entry->staleness = {};
   entry->consented_age = -1;
   entry->then = {};
   ListCell* cell;
@@ -117,15 +115,12 @@ void look(Entry* entry) {
     const auto* found = static_cast<const CatalogEntry*>(lfirst(cell));
     if (found->id != entry->id) continue;
     Upkeep upkeep = upkeep_find(entry->id, latest);
-    const Staleness staleness = staleness_of(*found, upkeep);
-    entry->stale = staleness.stale;
-    entry->elsewhere = staleness.elsewhere;
-    entry->other = staleness.other;
+    entry->staleness = staleness_of(*found, upkeep, read_counters(entry->relation));
     entry->consented_age = found->settings.plain_sql_age;
-    if (staleness.stale) copy_text(entry->reason, staleness.reason);
+    if (entry->staleness.stale()) copy_text(entry->reason, staleness_text(entry->staleness));
     copy_text(entry->name, display_name(found->key));
     entry->limit = change_limit(found->settings);
-    if (staleness.changed < 0) break;
+    if (entry->staleness.changed < 0) break;
     // The fit that answers may be an older one, under an old snapshot.
     if (found->fitted_at != entry->fitted_at && ActiveSnapshotSet())
       upkeep = upkeep_find(entry->id, GetActiveSnapshot());
@@ -205,10 +200,6 @@ const Judgement& judged(Entry* entry) {
   const SnapshotIdentity now = identity_of(GetActiveSnapshot());
   if (!same(entry->judged_for, now)) {
     entry->judgement = judge(entry->relation, entry->proof);
-    if (entry->judgement.why != nullptr) {
-      copy_text(entry->why, entry->judgement.why);
-      entry->judgement.why = entry->why;
-    }
     entry->judged_for = now;
   }
   return entry->judgement;
@@ -262,11 +253,11 @@ AnsweringFit check_stale(Oid relation, int64 density_id, TimestampTz fitted_at, 
   fit.density_id = density_id;
   if (silent && !option_changed_rows && how == Tell::as_asked) return fit;
   Entry* entry = entry_of_fit(relation, density_id, fitted_at, proof);
-  fit.stale = entry->stale;
-  fit.other = entry->other;
-  if ((silent && how == Tell::as_asked) || !entry->stale) return fit;
+  fit.stale = entry->staleness.stale();
+  fit.other = entry->staleness.other();
+  if ((silent && how == Tell::as_asked) || !fit.stale) return fit;
   if (how == Tell::as_asked) tell(entry, entry->reason);
-  fit.elsewhere = entry->elsewhere;
+  fit.elsewhere = entry->staleness.why == StaleFor::elsewhere;
   return fit;
 }
 

@@ -27,8 +27,8 @@ namespace kde_pg {
 // The fit by which a stored density answers; of a value of type kde, none.
 struct AnsweringFit {
   int64 density_id = 0;    // 0: none
-  bool elsewhere = false;  // its rows are known to have gone elsewhere (Staleness::elsewhere)
-  bool other = false;      // it is not of what the columns are now (Staleness::other)
+  bool elsewhere = false;  // its rows are known to have gone elsewhere (StaleFor::elsewhere)
+  bool other = false;      // it is not of what the columns are now (Staleness::other())
   bool stale = false;      // where it was looked at
   bool redefined = false;  // it was fitted before its definition changed (as_fitted.h)
 };

@@ -3,35 +3,15 @@
 
 #include "pg/base/options.h"
 #include "pg/catalog/as_fitted.h"
-#include "pg/catalog/catalog.h"
+#include "pg/catalog/read_counters.h"
 
 extern "C" {
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
-#include "mb/pg_wchar.h"
-#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 }
 
-#include <cmath>
-#include <cstdio>
-
 namespace kde_pg {
-
-double seconds_of(const Interval* interval) {
-  return static_cast<double>(interval->time) / USECS_PER_SEC +
-         (interval->day + static_cast<double>(interval->month) * DAYS_PER_MONTH) * SECS_PER_DAY;
-}
-
-Interval* interval_of(double seconds) {
-  auto* interval = static_cast<Interval*>(palloc0(sizeof(Interval)));
-  // Rows that came by SQL may hold more than the functions let pass.
-  seconds = Min(seconds, 1e6 * SECS_PER_DAY);
-  interval->day = static_cast<int32>(seconds / SECS_PER_DAY);
-  interval->time = static_cast<TimeOffset>(
-      (seconds - static_cast<double>(interval->day) * SECS_PER_DAY) * USECS_PER_SEC);
-  return interval;
-}
 
 ChangeLimit change_limit(const RefreshSettings& settings) {
   return {
@@ -44,9 +24,14 @@ namespace {
 // A refresh takes no more than a hundredth of the time, if it takes as long as the fit.
 constexpr double kUsecsPerCost = 100 * 1000.0;
 
-template <typename... Values>
-void say(Staleness* out, const char* format, Values... values) {
-  std::snprintf(out->reason, sizeof out->reason, format, values...);
+// The reason, and what its text says.
+bool say(Staleness* out, StaleFor why, double much = 0, double of = 0,
+         const char* detail = nullptr) {
+  out->why = why;
+  out->much = much;
+  out->of = of;
+  out->detail = detail;
+  return true;
 }
 
 // At the fit; of a density that came by a restore, as many as there were when counting began; after
@@ -65,19 +50,12 @@ double rows_of_table(Oid relation, const Upkeep& upkeep) {
 // That the density is not of what the columns are now.
 bool is_other(const CatalogEntry& density, const Upkeep& upkeep, const Counters& now,
               Staleness* out) {
-  if (now.elsewhere && !upkeep.counters.elsewhere) {
-    out->elsewhere = true;
-    say(out, "%s", "its rows are elsewhere: queries no longer read the table that was fitted");
-  } else if (const char* column = expression_changed(upkeep.counters.generated, now.generated)) {
-    out->other = true;
-    say(out, "the generation expression of column \"%s\" changed", column);
-  } else if (const char* why = changed_since_fit(density.key, density.fitted)) {
-    out->other = true;
-    const int length = pg_mbcliplen(why, static_cast<int>(strlen(why)), sizeof out->reason - 1);
-    memcpy(out->reason, why, static_cast<Size>(length));
-    out->reason[length] = '\0';
-  }
-  return out->other || out->elsewhere;
+  if (now.elsewhere && !upkeep.counters.elsewhere) return say(out, StaleFor::elsewhere);
+  if (const char* column = expression_changed(upkeep.counters.generated, now.generated))
+    return say(out, StaleFor::generated, 0, 0, column);
+  if (const char* why = changed_since_fit(density.key, density.fitted))
+    return say(out, StaleFor::redefined, 0, 0, why);
+  return false;
 }
 
 // More changed than may. `of`: the table's rows at the fit. is_counted: since the fit, not since a
@@ -87,46 +65,34 @@ bool has_changed(const CatalogEntry& density, double of, bool is_counted, Stalen
   const Judgement& judgement = out->judgement;
   const double most = limit.of(of);
   if (judgement.changed == Changed::nothing) return false;
-  if (static_cast<double>(out->changed) > most) {
-    say(out, "rows changed: %lld, of %.0f", static_cast<long long>(out->changed), of);
-    return true;
-  }
+  const auto changed = static_cast<double>(out->changed);
+  if (changed > most) return say(out, StaleFor::changes, changed, of);
   if (judgement.changed != Changed::at_most || judgement.rows <= most) return false;
   // Twice, as few blocks grow by large steps.
-  if (judgement.new_share > 2 * limit.scale_factor) {
-    say(out, "its table has grown: %.0f %% of the blocks are new", 100 * judgement.new_share);
-    return true;
-  }
+  if (judgement.new_share > 2 * limit.scale_factor)
+    return say(out, StaleFor::growth, 100 * judgement.new_share);
   // Where nothing was counted since the fit, but of blocks that are few.
   const double share = Max(judgement.unproven_share, judgement.new_share);
-  if (is_counted || share <= 2 * limit.scale_factor) return false;
-  say(out, "rows changed: at most %.0f, and none were counted", judgement.rows);
-  return true;
+  return !is_counted && share > 2 * limit.scale_factor &&
+         say(out, StaleFor::uncounted, judgement.rows);
 }
 
 // ALTER TABLE may write a column anew and count nothing, as where it makes an index again with it.
 bool is_rewritten(const CatalogEntry& density, Staleness* out) {
-  if (out->judgement.changed != Changed::unknown ||
-      !is_written_anew(density.key.relation, density.proof))
-    return false;
-  say(out, "%s", "the table was written anew since, and a column was altered");
-  return true;
+  return out->judgement.changed == Changed::unknown &&
+         is_written_anew(density.key.relation, density.proof) && say(out, StaleFor::rewriting);
 }
 
 bool is_old(const CatalogEntry& density, TimestampTz now, Staleness* out) {
   const RefreshSettings& settings = density.settings;
   const double most = settings.max_age >= 0 ? settings.max_age : option_refresh_max_age;
   const double age = static_cast<double>(now - density.fitted_at) / USECS_PER_SEC;
-  if (!(most > 0 && age > most)) return false;
-  say(out, "fitted %.0f s ago, more than %.0f s", age, most);
-  return true;
+  return most > 0 && age > most && say(out, StaleFor::age, age, most);
 }
 
 bool has_drifted(const Upkeep& upkeep, Staleness* out) {
-  if (!(upkeep.drift > option_refresh_drift && upkeep.drift_p_value < kSureDriftPValue))
-    return false;
-  say(out, "drift %.3f, p %.2g", upkeep.drift, upkeep.drift_p_value);
-  return true;
+  return upkeep.drift > option_refresh_drift && upkeep.drift_p_value < kSureDriftPValue &&
+         say(out, StaleFor::drift, upkeep.drift, upkeep.drift_p_value);
 }
 
 // Whether hardly a block is proven, as where the first VACUUM came after the fit, and nearly all
@@ -145,64 +111,124 @@ bool promises_less(const CatalogEntry& density, double of, TimestampTz now, Stal
   if (judgement.changed == Changed::nothing || density.request.query != nullptr) return false;
   const bool was_provable = density.proof.known;
   const bool was_restored = !density.proof.was_stored;
-  const bool is_lost = judgement.changed == Changed::unknown &&
-                       (was_provable || (was_restored && settings.plain_sql));
-  if (is_lost) {
-    say(out, "what changed since the fit is not known: %s", judgement.why);
-    return true;
-  }
-  if (judgement.changed == Changed::at_most && is_worth_proving(density, judgement)) {
-    say(out, "at most %.0f rows changed, as a VACUUM came after the fit", judgement.rows);
-    return true;
-  }
+  if (judgement.changed == Changed::unknown &&
+      (was_provable || (was_restored && settings.plain_sql)))
+    return say(out, StaleFor::lost_proof);
+  if (judgement.changed == Changed::at_most && is_worth_proving(density, judgement))
+    return say(out, StaleFor::vacuum);
   if (!settings.plain_sql) return false;
   if (settings.plain_sql_age >= 0) {
     const double age = static_cast<double>(now - density.proof.as_of) / USECS_PER_SEC;
-    if (age <= settings.plain_sql_age / 2) return false;
-    say(out, "plain SQL is answered as of %.0f s ago", age);
-    return true;
+    return age > settings.plain_sql_age / 2 && say(out, StaleFor::old_answers, age);
   }
   if (judgement.changed != Changed::at_most) return false;
   const double changed =
       of > 0 ? judgement.rows / of : Max(judgement.unproven_share, judgement.new_share);
-  if (changed <= option_approximate_error) return false;
-  say(out, "plain SQL is not answered: at most %.0f rows changed", judgement.rows);
-  return true;
+  return changed > option_approximate_error && say(out, StaleFor::no_answers);
 }
 
 }  // namespace
 
-Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep, const Counters* counters,
+const char* staleness_text(const Staleness& s, bool in_short) {
+  const char* head = nullptr;
+  const char* rest = "";
+  const auto at_most = [&s] { return psprintf("at most %.0f rows changed", s.judgement.rows); };
+  switch (s.why) {
+    case StaleFor::nothing:
+      return nullptr;
+    case StaleFor::elsewhere:
+      head = "its rows are elsewhere";
+      rest = ": queries no longer read the table that was fitted";
+      break;
+    case StaleFor::generated:
+      head = psprintf("the generation expression of column \"%s\" changed", s.detail);
+      break;
+    case StaleFor::redefined:
+      head = s.detail;
+      break;
+    case StaleFor::changes:
+      head = "rows changed";
+      rest = psprintf(": %.0f, of %.0f", s.much, s.of);
+      break;
+    case StaleFor::growth:
+      head = "its table has grown";
+      rest = psprintf(": %.0f %% of the blocks are new", s.much);
+      break;
+    case StaleFor::uncounted:
+      head = "rows changed";
+      rest = psprintf(": at most %.0f, and none were counted", s.much);
+      break;
+    case StaleFor::rewriting:
+      head = "the table was written anew since";
+      rest = ", and a column was altered";
+      break;
+    case StaleFor::age:
+      head = psprintf("fitted %.0f s ago", s.much);
+      rest = psprintf(", more than %.0f s", s.of);
+      break;
+    case StaleFor::drift:
+      head = psprintf("drift %.3f", s.much);
+      rest = psprintf(", p %.2g", s.of);
+      break;
+    case StaleFor::lost_proof:
+      head = "what changed since the fit is not known";
+      rest = psprintf(": %s", s.judgement.why);
+      break;
+    case StaleFor::vacuum:
+      head = at_most();
+      rest = ", as a VACUUM came after the fit";
+      break;
+    case StaleFor::old_answers:
+      head = psprintf("plain SQL is answered as of %.0f s ago", s.much);
+      break;
+    case StaleFor::no_answers:
+      head = "plain SQL is not answered";
+      rest = psprintf(": %s", at_most());
+      break;
+    case StaleFor::unknown:
+      head = "changes unknown";
+      rest = psprintf(": %s", s.judgement.why);
+      break;
+    case StaleFor::few_changes:
+      head = at_most();
+      break;
+  }
+  return in_short ? pstrdup(head) : psprintf("%s%s", head, rest);
+}
+
+Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep, const Counters& now,
                        Pace pace) {
   Staleness out;
   const TimestampTz time = GetCurrentTimestamp();
-  const Counters now = counters != nullptr ? *counters : read_counters(density.key.relation);
-  if (is_other(density, upkeep, now, &out)) {
-    out.stale = out.due = out.anew = true;
-    return out;
-  }
+  if (is_other(density, upkeep, now, &out)) return out;
   out.judgement = judge(density.key.relation, density.proof);
   if (upkeep.counters.known && now.known) out.changed = changed_rows(upkeep.counters, now);
   if (out.judgement.changed == Changed::nothing) out.changed = 0;
   const double of = rows_of_table(density.key.relation, upkeep);
   const bool is_counted = out.changed >= 0 && upkeep.table_rows > 0;
-  const bool changed = has_changed(density, of, is_counted, &out);
-  out.anew = !changed && (is_rewritten(density, &out) ||
-                          (!is_old(density, time, &out) && has_drifted(upkeep, &out)));
-  out.stale = out.due = out.reason[0] != '\0';
-  if (out.stale) return out;
+  if (has_changed(density, of, is_counted, &out) || is_rewritten(density, &out) ||
+      is_old(density, time, &out) || has_drifted(upkeep, &out))
+    return out;
   const bool has_rested =
       static_cast<double>(time - density.fitted_at) > kUsecsPerCost * density.cost_ms;
-  out.due = (has_rested || pace == Pace::at_once) && promises_less(density, of, time, &out);
-  if (out.due) return out;
+  if ((has_rested || pace == Pace::at_once) && promises_less(density, of, time, &out)) return out;
   if (out.judgement.changed == Changed::unknown) {
     out.unknown = out.changed < 0;
-    say(&out, "changes unknown: %s", out.judgement.why);
+    (void)say(&out, StaleFor::unknown);
   } else if (out.judgement.rows > change_limit(density.settings).of(of)) {
     out.unknown = !is_counted;
-    say(&out, "at most %.0f rows changed", out.judgement.rows);
+    (void)say(&out, StaleFor::few_changes);
   }
   return out;
+}
+
+const Counters& CountersInTurn::of(Oid relation) {
+  if (relation == relation_) return counters_;
+  MemoryContext caller = MemoryContextSwitchTo(context_);
+  counters_ = read_counters(relation, AskPlanner::built_in_functions);
+  relation_ = relation;
+  MemoryContextSwitchTo(caller);
+  return counters_;
 }
 
 }  // namespace kde_pg

@@ -18,70 +18,81 @@
 // or half of the age is over that its owner consented to; or a proof that held cannot hold again.
 #pragma once
 
-#include "pg/catalog/upkeep.h"
-#include "pg/proof/proof.h"
-
-extern "C" {
-#include "utils/timestamp.h"
-}
+#include "pg/catalog/catalog.h"
 
 namespace kde_pg {
 
 // Distances that are as probable by chance are none.
 inline constexpr double kSureDriftPValue = 0.001;
 
-// Settings of a density; negative: the option's.
-struct RefreshSettings {
-  bool enabled = true;
-  double scale_factor = -1;
-  int64 threshold = -1;
-  double max_age = -1;  // seconds; 0: any age will do
-  // Whether plain SQL may be answered by it (plan/), which refreshes have no part in.
-  bool plain_sql = false;
-  // Its owner's consent to answers as of a time, in plain SQL, where rows may have changed since:
-  // so many seconds ago at most. Negative: none.
-  double plain_sql_age = -1;
+// Why a density is stale; or due, though it is not; or why it is neither and yet not known to be
+// fresh. In this order.
+enum class StaleFor {
+  nothing,
+  elsewhere,    // its rows are
+  generated,    // a virtual column is computed otherwise
+  redefined,    // what it was fitted to means something else
+  changes,      // more rows changed than may
+  growth,       // more blocks are new
+  uncounted,    // more rows may have changed, and none were counted
+  rewriting,    // a column was written anew
+  age,          // of the fit
+  drift,        // of a fresh sample
+  lost_proof,   // what changed is not known any more
+  vacuum,       // one that came after the fit leaves too much to be proven
+  old_answers,  // of plain SQL
+  no_answers,   // of plain SQL
+  unknown,      // what changed is not known
+  few_changes   // some rows may have changed
 };
-
-// How many rows may change before what holds `rows` is stale.
-struct ChangeLimit {
-  double threshold, scale_factor;
-
-  double of(double rows) const { return threshold + scale_factor * rows; }
-};
-ChangeLimit change_limit(const RefreshSettings& settings);
 
 struct Staleness {
-  int64 changed = -1;   // rows, as they were counted; -1: unknown
-  Judgement judgement;  // of what changed
-  bool stale = false;
-  bool due = false;        // stale, or a refresh would let it promise more
-  bool elsewhere = false;  // stale because its rows are
-  bool other = false;      // stale because it is not of what the columns are now
-  bool anew = false;       // stale for what the changes counted do not tell: all is to be read
-  bool unknown = false;    // not due, nor known not to be stale: nothing was counted since the fit
-  char reason[160] = {};   // why stale or due, or else why it is not fresh
+  StaleFor why = StaleFor::nothing;
+  // What the text says of it: rows, seconds, a distance; and of how many, or its p-value.
+  double much = 0, of = 0;
+  const char* detail = nullptr;  // palloc'ed
+  int64 changed = -1;            // rows, as they were counted; -1: unknown
+  Judgement judgement;           // of what changed
+  bool unknown = false;          // not due, nor known not to be stale: nothing was counted
 
+  bool stale() const { return why >= StaleFor::elsewhere && why <= StaleFor::drift; }
+  // Stale, or a refresh would let it promise more.
+  bool due() const { return why >= StaleFor::elsewhere && why <= StaleFor::no_answers; }
+  // It is not of what the columns are now.
+  bool other() const { return why == StaleFor::generated || why == StaleFor::redefined; }
+  // Stale for what the changes counted do not tell: all is to be read.
+  bool anew() const {
+    return other() || why == StaleFor::elsewhere || why == StaleFor::rewriting ||
+           why == StaleFor::drift;
+  }
   // Rows changed, for a person: none only where that is proven.
   int64 told() const {
     return changed == 0 && judgement.changed != Changed::nothing ? -1 : changed;
   }
 };
 
-struct CatalogEntry;
+// "rows changed: 500, of 1000"; in short "rows changed". palloc'ed; null: nothing.
+const char* staleness_text(const Staleness& staleness, bool in_short = false);
 
 // Who asks for a refresh gets what is due. The background worker leaves what is not stale until a
 // hundred times the cost of the fit has passed, and so do those who show what it will do.
 enum class Pace { rested, at_once };
 
-// counters: those of the relation as of now where the caller has them at hand, as of one with many
-// densities; null: they are read.
-Staleness staleness_of(const CatalogEntry& entry, const Upkeep& upkeep,
-                       const Counters* counters = nullptr, Pace pace = Pace::rested);
+// counters: those of the relation as of now.
+Staleness staleness_of(const CatalogEntry& entry, const Upkeep& upkeep, const Counters& counters,
+                       Pace pace = Pace::rested);
 
-// Months of 30 days, as PostgreSQL compares intervals.
-double seconds_of(const Interval* interval);
-// In days and the rest; palloc'ed.
-Interval* interval_of(double seconds);
+// The counters of one relation after another, for who looks at many densities, those of one
+// relation after another; the planner calls built-in functions alone.
+class CountersInTurn {
+ public:
+  // Those of the call before are no longer good.
+  const Counters& of(Oid relation);
+
+ private:
+  Oid relation_ = InvalidOid;
+  MemoryContext context_ = CurrentMemoryContext;  // that of who has this
+  Counters counters_;
+};
 
 }  // namespace kde_pg

@@ -3,15 +3,14 @@
 #include "pg/catalog/stored_name.h"
 
 #include "pg/base/subtransaction.h"
+#include "pg/base/text_list.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/expression.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "parser/scansup.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 }
 
 #include <cctype>
@@ -19,24 +18,6 @@ extern "C" {
 namespace kde_pg {
 
 namespace {
-
-List* stored_of(Oid relation) {
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  List* stored = catalog_list(relation, latest);
-  UnregisterSnapshot(latest);
-  return stored;
-}
-
-// The texts of an array, char* each; null: none.
-List* texts_of(ArrayType* array) {
-  if (array == nullptr) return NIL;
-  Datum* values;
-  int n;
-  deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values, nullptr, &n);
-  List* out = NIL;
-  for (int i = 0; i < n; ++i) out = lappend(out, TextDatumGetCString(values[i]));
-  return out;
-}
 
 List* texts_of(const DensityKey& key, int first, int count) {
   List* out = NIL;
@@ -53,7 +34,7 @@ struct Texts {
 
 Texts texts_of(const NameParts& parts, text* filter) {
   if (filter == nullptr) filter = parts.filter;
-  return {texts_of(parts.columns), texts_of(parts.group_by),
+  return {texts_of_array(parts.columns), texts_of_array(parts.group_by),
           filter == nullptr ? "" : text_to_cstring(filter)};
 }
 
@@ -251,7 +232,7 @@ const DensityKey* alike_one(Relation relation, const Texts& wanted, List* stored
 }  // namespace
 
 bool find_stored_key(Relation relation, const NameParts& parts, text* filter, DensityKey* key) {
-  List* stored = stored_of(parts.relation);
+  List* stored = catalog_list(parts.relation);
   const Texts wanted = texts_of(parts, filter);
   ListCell* cell;
   foreach (cell, stored) {

@@ -8,8 +8,8 @@
 #include "pg/catalog/counters.h"
 
 extern "C" {
-#include "access/htup.h"
 #include "storage/itemptr.h"
+#include "storage/lockdefs.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 #include "utils/timestamp.h"
@@ -30,34 +30,18 @@ struct Upkeep {
   const char* last_error = nullptr;  // palloc'ed
 };
 
-// As `snapshot` sees it. Nothing on a standby, where unlogged tables cannot be read.
-Upkeep upkeep_find(int64 density_id, Snapshot snapshot);
+// As `snapshot` sees it; null: in its newest state. Nothing on a standby, where unlogged tables
+// cannot be read.
+Upkeep upkeep_find(int64 density_id, Snapshot snapshot = nullptr);
 
-// What follows goes to the row where *upkeep says it lies, and searches for it, by density_id,
-// where it is not there. The caller holds the key's lock, and has *upkeep from upkeep_find() or
-// with nothing but the density_id set.
+// Writes it in the place of the row where it lies, or of the one of its density_id. The caller
+// holds the key's lock, and has read *upkeep under it.
+void upkeep_write(Upkeep* upkeep);
 
-// After a fit: forgets drift and failures. table_rows: estimated, filter or not.
-void upkeep_fitted(Upkeep* upkeep, const Counters& counters, double table_rows);
-
-// The counters from which changes are counted where none are known (after a restore).
-void upkeep_note_counters(Upkeep* upkeep, const Counters& counters);
-void upkeep_note_drift(Upkeep* upkeep, double distance, double p_value);
-void upkeep_note_failure(Upkeep* upkeep, const char* error);
-// That it met no rows: no failure, but the next try is to wait as after one.
-void upkeep_note_no_rows(Upkeep* upkeep);
-void upkeep_forget_failures(Upkeep* upkeep);
-
+// Removes it, and the density's parts.
 void upkeep_remove(int64 density_id);
 
-// The row of one of the extension's tables that was read at `tid`: a copy, palloc'ed; null if what
-// `snapshot` sees there is no row with `id` in that column, as the row was moved (VACUUM FULL) or
-// is gone. No search, whatever the table's size.
-HeapTuple row_at(Relation table, ItemPointerData tid, AttrNumber id_column, int64 id,
-                 Snapshot snapshot);
-
-// Removes densities whose relations are gone (catalog_remove_gone()), and rows of densities that
-// are.
-void upkeep_remove_orphans();
+// Opens the table. Error 55000 if it is not that of this version.
+Relation open_upkeep(LOCKMODE lock);
 
 }  // namespace kde_pg

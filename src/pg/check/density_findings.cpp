@@ -4,7 +4,7 @@
 #include "pg/check/findings.h"
 
 #include "pg/base/options.h"
-#include "pg/catalog/catalog.h"
+#include "pg/catalog/staleness.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/privileges.h"
 
@@ -48,8 +48,7 @@ struct Look {
   int densities;
   TimestampTz oldest_fit;  // of those that may be refreshed
   bool background;
-  Oid relation;
-  Counters counters;
+  CountersInTurn counters;
 };
 
 char* describe(const DensityKey& key) {
@@ -142,14 +141,15 @@ class Density {
                    upkeep_.failures == 1 ? "time" : "times",
                    tells ? upkeep_.last_error : "its table's owner may see the error"),
           mend(true));
-    } else if (staleness_.stale) {
+    } else if (staleness_.stale()) {
       const bool comes = (look_->background && is_refreshed()) || !entry_.settings.enabled;
       add(kStale, comes ? Severity::notice : Severity::warning, how_stale(),
-          psprintf("is stale: %s", staleness_.reason), mend(false));
+          psprintf("is stale: %s", staleness_text(staleness_)), mend(false));
     } else if (staleness_.changed < 0 && pgstat_track_counts && is_refreshed() && !has_age()) {
       // After a crash or a restore the next look begins to count.
-      const bool begins = look_->counters.known && !upkeep_.counters.known;
-      add(kUnknown, Severity::notice, 0, psprintf("is not seen to be stale: %s", staleness_.reason),
+      const bool begins = look_->counters.of(key_.relation).known && !upkeep_.counters.known;
+      add(kUnknown, Severity::notice, 0,
+          psprintf("is not seen to be stale: %s", staleness_text(staleness_)),
           begins ? mend(false) : setting_call(key_, "max_age => '1 day'"));
     }
   }
@@ -201,14 +201,7 @@ void look_at(HeapTuple, TupleDesc, const CatalogEntry& entry, void* state) {
   auto* look = static_cast<Look*>(state);
   ++look->densities;
   const Upkeep upkeep = upkeep_find(entry.id, GetActiveSnapshot());
-  // Those of one relation follow each other.
-  if (look->relation != entry.key.relation) {
-    MemoryContext each = MemoryContextSwitchTo(look->context);
-    look->counters = read_counters(entry.key.relation, AskPlanner::built_in_functions);
-    look->relation = entry.key.relation;
-    MemoryContextSwitchTo(each);
-  }
-  const Staleness staleness = staleness_of(entry, upkeep, &look->counters);
+  const Staleness staleness = staleness_of(entry, upkeep, look->counters.of(entry.key.relation));
   Density density(entry, upkeep, staleness, look);
   if (density.is_refreshed()) look->oldest_fit = Min(look->oldest_fit, entry.fitted_at);
   density.look_at_all();

@@ -92,9 +92,7 @@ class Checking {
 
   // The density as it is stored. False: it answers nothing.
   bool open() {
-    bool plain = !key_.has_filter();
-    for (int i = 0; i < key_.all(); ++i) plain = plain && key_.column[i].attnum != 0;
-    if (!plain) analyse_key(relation_, nullptr, &key_);
+    if (key_.has_texts()) analyse_key(relation_, nullptr, &key_);
     const CachedDensity cached = cached_density(key_, &density_.fit, Tell::nothing);
     if (cached.value == nullptr) return false;
     // What follows may ask for other densities.

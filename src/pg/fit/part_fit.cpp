@@ -8,6 +8,7 @@
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/parts.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/read_counters.h"
 #include "pg/catalog/shards.h"
 #include "pg/fit/column_fit.h"
 #include "pg/fit/road.h"

@@ -4,9 +4,11 @@
 #include "pg/fit/store.h"
 
 #include "pg/base/pinned.h"
+#include "pg/catalog/meaning.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/read_counters.h"
 #include "pg/fit/fit_steps.h"
 #include "pg/fit/column_fit.h"
 #include "pg/fit/road.h"

@@ -1,7 +1,9 @@
-// Reads visibility maps, a page at a time under its lock, and blocks' headers.
+// Notes what proves that a table is unchanged, and judges by it: its leaves, their columns, and what
+// the visibility map tells of their blocks.
 #include "pg/proof/proof.h"
 
 #include "pg/proof/members.h"
+#include "pg/proof/visibility.h"
 
 #include <algorithm>
 
@@ -9,7 +11,6 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/transam.h"
-#include "access/visibilitymap.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/catalog.h"
@@ -30,37 +31,36 @@ namespace kde_pg {
 
 namespace {
 
-// ------------------------------------------------------------------------------------- reasons
-
-constexpr const char* kInRecovery = "the server was in recovery at the fit";
-constexpr const char* kAging = "old_snapshot_threshold is set";
-constexpr const char* kNewFile = "the transaction of the fit had made or emptied the table";
-constexpr const char* kOtherKind = "it is no permanent heap table";
-constexpr const char* kCatalogTable = "rows of system catalogs are changed in place";
-constexpr const char* kForeign = "rows of foreign tables are another server's";
-constexpr const char* kShards = "its rows lie in shards";
-constexpr const char* kBeingChanged = "its definition is being changed";
-constexpr const char* kElsewhere = "queries see other rows than the table's own";
-constexpr const char* kByValue = "it was stored as a value";
-constexpr const char* kByQuery = "it was stored by a query";
-constexpr const char* kByParts = "what is known of its parts is not known of all";
-constexpr const char* kNotNoted = "it was not noted at the fit";
-constexpr const char* kOtherSystem = "the server was upgraded or restored since";
-constexpr const char* kOtherLeaves = "tables were attached, detached, made or dropped since";
-constexpr const char* kOtherFile = "the table was written anew since";
-constexpr const char* kOtherColumns = "columns were changed since";
-
-// Those that a proof is stored with.
-constexpr const char* kStoredReasons[] = {
-    kInRecovery,   kAging,     kNewFile, kOtherKind, kCatalogTable, kForeign, kShards,
-    kBeingChanged, kElsewhere, kByValue, kByQuery,   kByParts,      kNotNoted};
+const char* unproven_text(Unproven why) {
+  static constexpr const char* kTexts[] = {
+      nullptr,
+      "it was not noted at the fit",
+      "the server was in recovery at the fit",
+      "old_snapshot_threshold is set",
+      "the transaction of the fit had made or emptied the table",
+      "it is no permanent heap table",
+      "rows of system catalogs are changed in place",
+      "rows of foreign tables are another server's",
+      "its rows lie in shards",
+      "its definition is being changed",
+      "queries see other rows than the table's own",
+      "it was stored as a value",
+      "it was stored by a query",
+      "what is known of its parts is not known of all",
+      "the server was upgraded or restored since",
+      "tables were attached, detached, made or dropped since",
+      "the table was written anew since",
+      "columns were changed since"};
+  static_assert(lengthof(kTexts) == static_cast<int>(Unproven::kinds));
+  return kTexts[static_cast<int>(why)];
+}
 
 // --------------------------------------------------------------------------------------- leaves
 
 // Null if it is gone, or *why it cannot be looked at now. To be closed by close_member().
-Relation open_member(Oid member, const char** why) {
+Relation open_member(Oid member, Unproven* why) {
   if (!ConditionalLockRelationOid(member, AccessShareLock)) {
-    *why = kBeingChanged;
+    *why = Unproven::being_changed;
     return nullptr;
   }
   Relation rel = try_relation_open(member, NoLock);
@@ -71,14 +71,14 @@ Relation open_member(Oid member, const char** why) {
 void close_member(Relation rel) { relation_close(rel, AccessShareLock); }
 
 // Null, or why the map proves nothing of a leaf.
-const char* why_not_proven(Relation rel) {
-  if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE) return kForeign;
+Unproven why_not_proven(Relation rel) {
+  if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE) return Unproven::foreign;
   if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT ||
       rel->rd_rel->relam != HEAP_TABLE_AM_OID)
-    return kOtherKind;
-  if (IsSystemRelation(rel)) return kCatalogTable;
-  if (file_is_new(rel)) return kNewFile;
-  return nullptr;
+    return Unproven::other_kind;
+  if (IsSystemRelation(rel)) return Unproven::catalog_table;
+  if (file_is_new(rel)) return Unproven::new_file;
+  return Unproven::no;
 }
 
 // A row's bytes in a block are at least its header's, those of its fixed columns that are never
@@ -177,8 +177,8 @@ uint64 hash_writers(TupleDesc relation, const Proof& proof, Relation leaf) {
 // Calls visit(Relation leaf) for each member that may have rows, until it returns why not to go on.
 // Returns that, or why a member cannot be looked at. Those that are gone are left out.
 template <typename Visit>
-const char* for_leaves(Oid relation, Visit visit) {
-  const char* why = nullptr;
+Unproven for_leaves(Oid relation, Visit visit) {
+  Unproven why = Unproven::no;
   List* members = members_of(relation);
   ListCell* cell;
   foreach (cell, members) {
@@ -186,338 +186,10 @@ const char* for_leaves(Oid relation, Visit visit) {
     Relation rel = open_member(lfirst_oid(cell), &why);
     if (rel != nullptr && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE) why = visit(rel);
     if (rel != nullptr) close_member(rel);
-    if (why != nullptr) break;
+    if (why != Unproven::no) break;
   }
   list_free(members);
   return why;
-}
-
-// ----------------------------------------------------------------------------------------- maps
-
-constexpr Size kMapBytes = BLCKSZ - MAXALIGN(SizeOfPageHeaderData);
-constexpr BlockNumber kBlocksPerByte = 4;
-constexpr BlockNumber kBlocksPerPage = static_cast<BlockNumber>(kMapBytes) * kBlocksPerByte;
-static_assert(VISIBILITYMAP_ALL_VISIBLE == 1 && VISIBILITYMAP_VALID_BITS == 3);
-
-bool is_set(const uint8* bits, BlockNumber block) {
-  return ((bits[block / kBlocksPerByte] >> (2 * (block % kBlocksPerByte))) & 1) != 0;
-}
-
-constexpr uint64 kVisible = UINT64CONST(0x5555555555555555);
-constexpr BlockNumber kBlocksPerWord = 32;
-
-// How many of the first `blocks` bits are clear. Bits are of as many words as there are, so that
-// whole ones are looked at first.
-BlockNumber count_clear(const uint8* bits, BlockNumber blocks) {
-  constexpr BlockNumber kWordsAtOnce = 64;
-  const auto* word = reinterpret_cast<const uint64*>(bits);
-  const BlockNumber words = blocks / kBlocksPerWord;
-  BlockNumber clear = 0, w = 0;
-  for (; w + kWordsAtOnce <= words; w += kWordsAtOnce) {
-    uint64 all = ~UINT64CONST(0);
-    for (BlockNumber i = 0; i < kWordsAtOnce; ++i) all &= word[w + i];
-    if ((all & kVisible) == kVisible) continue;
-    for (BlockNumber i = 0; i < kWordsAtOnce; ++i)
-      clear += static_cast<BlockNumber>(__builtin_popcountll(~word[w + i] & kVisible));
-  }
-  for (; w < words; ++w)
-    clear += static_cast<BlockNumber>(__builtin_popcountll(~word[w] & kVisible));
-  for (BlockNumber block = words * kBlocksPerWord; block < blocks; ++block)
-    clear += is_set(bits, block) ? 0 : 1;
-  return clear;
-}
-
-// How many of them are set, but not in `others`.
-BlockNumber count_set_without(const uint8* bits, const uint8* others, BlockNumber blocks) {
-  const auto* word = reinterpret_cast<const uint64*>(bits);
-  const auto* other = reinterpret_cast<const uint64*>(others);
-  const BlockNumber words = blocks / kBlocksPerWord;
-  BlockNumber out = 0;
-  for (BlockNumber w = 0; w < words; ++w)
-    out += static_cast<BlockNumber>(__builtin_popcountll(word[w] & ~other[w] & kVisible));
-  for (BlockNumber block = words * kBlocksPerWord; block < blocks; ++block)
-    out += is_set(bits, block) && !is_set(others, block) ? 1 : 0;
-  return out;
-}
-
-// Calls visit(block) for each of them that is set, or clear, until it returns false. Words without
-// one are passed over at once.
-template <typename Visit>
-void for_bits(const uint8* bits, BlockNumber blocks, bool set, Visit visit) {
-  const auto* word = reinterpret_cast<const uint64*>(bits);
-  for (BlockNumber first = 0; first < blocks; first += kBlocksPerWord) {
-    const uint64 here = word[first / kBlocksPerWord];
-    if (((set ? here : ~here) & kVisible) == 0) continue;
-    const BlockNumber end = Min(blocks, first + kBlocksPerWord);
-    for (BlockNumber block = first; block < end; ++block)
-      if (is_set(bits, block) == set && !visit(block)) return;
-  }
-}
-
-// Calls visit(first, count, bits, lsn) for the page of the map that has `count` blocks from `first`
-// on, under the page's lock: it must not call the server. bits: null if there is no such page.
-// *buffer: where the page is kept pinned.
-template <typename Visit>
-void look_at_map_page(Relation rel, BlockNumber first, BlockNumber count, Buffer* buffer,
-                      Visit visit) {
-  (void)visibilitymap_get_status(rel, first, buffer);
-  if (!BufferIsValid(*buffer)) {
-    visit(first, count, nullptr, InvalidXLogRecPtr);
-    return;
-  }
-  LockBuffer(*buffer, BUFFER_LOCK_SHARE);
-  Page page = BufferGetPage(*buffer);
-  visit(first, count, reinterpret_cast<const uint8*>(PageGetContents(page)), PageGetLSN(page));
-  LockBuffer(*buffer, BUFFER_LOCK_UNLOCK);
-}
-
-// The same for each page of the map of the first `blocks` blocks.
-template <typename Visit>
-void for_map_pages(Relation rel, BlockNumber blocks, Visit visit) {
-  Buffer buffer = InvalidBuffer;
-  for (BlockNumber first = 0; first < blocks; first += kBlocksPerPage) {
-    CHECK_FOR_INTERRUPTS();
-    look_at_map_page(rel, first, Min(blocks - first, kBlocksPerPage), &buffer, visit);
-    if (blocks - first <= kBlocksPerPage) break;  // `first` would overflow
-  }
-  if (BufferIsValid(buffer)) ReleaseBuffer(buffer);
-}
-
-BlockNumber count_clear(Relation rel, BlockNumber blocks) {
-  BlockNumber clear = 0;
-  for_map_pages(rel, blocks, [&](BlockNumber, BlockNumber count, const uint8* bits, XLogRecPtr) {
-    clear += bits == nullptr ? count : count_clear(bits, count);
-  });
-  return clear;
-}
-
-XLogRecPtr lsn_of_block(Relation rel, BlockNumber block) {
-  Buffer buffer = ReadBuffer(rel, block);
-  // The lock keeps writers out, the function hint bits.
-  LockBuffer(buffer, BUFFER_LOCK_SHARE);
-  const XLogRecPtr lsn = BufferGetLSNAtomic(buffer);
-  UnlockReleaseBuffer(buffer);
-  return lsn;
-}
-
-// Headers that a judgement reads.
-struct Headers {
-  int64 left;
-  int pages;             // of the map, of whose blocks it may read all: they are remembered
-  bool all_or_nothing;   // none where they cannot prove that nothing changed
-  bool put_off = false;  // out: others are left for the next time
-};
-constexpr Headers kHeadersOfAnswer = {4096, 1, false};
-constexpr Headers kAllHeaders = {PG_INT64_MAX, 0, true};
-constexpr Headers kNoHeaders = {0, 0, true};
-
-// When this session may read all of a map page's blocks again: where each change stamps the page,
-// it spends no more than a small share of its time on them.
-TimestampTz next_page_at = 0;
-constexpr TimestampTz kShareOfTime = 20;
-
-// What the headers of a map page's blocks told. While the page's stamp is the same no bit was set
-// since, so blocks whose bits are set, and whose own LSNs were <= lsn, still did not change. Own
-// LSNs above it stay so: such blocks need not be looked at again.
-struct Remembered {
-  Oid relation, file;
-  BlockNumber first;
-  XLogRecPtr lsn;
-  XLogRecPtr stamp;  // of what set bits prove; 0: nothing
-  bool all;          // of them: then `proven` says nothing
-  bool any_changed;  // else `changed` says nothing
-  // Blocks, as bits of the map; kMapBytes, or null.
-  uint8* proven;
-  uint8* changed;
-};
-// Of one table 128 GB; 8 MB where each page has a block that is not proven.
-constexpr BlockNumber kRemembered = 512;
-Remembered remembered[kRemembered];
-
-// Pages of one map lie side by side.
-Remembered* place_of_page(Relation rel, BlockNumber first, XLogRecPtr lsn) {
-  const uint32 hash = murmurhash32(RelationGetRelid(rel)) ^ murmurhash32(static_cast<uint32>(lsn));
-  return &remembered[(hash + first / kBlocksPerPage) % kRemembered];
-}
-
-// Null if it is not of that page.
-const Remembered* recall(Relation rel, BlockNumber first, XLogRecPtr lsn) {
-  const Remembered* it = place_of_page(rel, first, lsn);
-  const bool is_it = it->relation == RelationGetRelid(rel) && it->file == file_of(rel) &&
-                     it->first == first && it->lsn == lsn;
-  return is_it ? it : nullptr;
-}
-
-void keep_bits(uint8** place, const uint8* bits) {
-  if (*place == nullptr)
-    *place = static_cast<uint8*>(MemoryContextAlloc(TopMemoryContext, kMapBytes));
-  memcpy(*place, bits, kMapBytes);
-}
-
-// Of that page, in the place of another.
-Remembered* remember(Relation rel, BlockNumber first, XLogRecPtr lsn) {
-  if (recall(rel, first, lsn) == nullptr) {
-    Remembered* place = place_of_page(rel, first, lsn);
-    *place = {RelationGetRelid(rel), file_of(rel),  first, lsn, InvalidXLogRecPtr, false, false,
-              place->proven,         place->changed};
-  }
-  return place_of_page(rel, first, lsn);
-}
-
-// A page of the map, as it was at one moment.
-struct MapPage {
-  BlockNumber first, count, clear;
-  XLogRecPtr stamp;
-  bool is_stamped;                        // since the proof
-  bool is_known;                          // what headers prove of set bits
-  BlockNumber unproven;                   // of set bits, without a look at headers
-  BlockNumber unlooked;                   // clear bits whose blocks' own LSNs may be <= the proof's
-  alignas(uint64) uint8 bits[kMapBytes];  // where headers may prove more
-  alignas(uint64) uint8 changed[kMapBytes];  // the same: what need not be looked at
-};
-
-bool may_prove_set(const MapPage& page, const Proof& proof) {
-  return page.unproven > 0 && !page.is_known && (proof.all_set || proof.all_ended);
-}
-
-bool may_prove_clear(const MapPage& page, const Proof& proof) {
-  return page.unlooked > 0 && proof.all_ended;
-}
-
-// Looks at a page under its lock. with_headers: its bits are taken where headers may prove more.
-void take_map_page(Relation rel, const Proof& proof, bool with_headers, Buffer* buffer,
-                   MapPage* page) {
-  static const uint8 no_bits[kMapBytes] = {};
-  const auto take = [&](BlockNumber first, BlockNumber count, const uint8* bits, XLogRecPtr stamp) {
-    page->clear = page->unlooked = bits == nullptr ? count : count_clear(bits, count);
-    page->stamp = stamp;
-    page->is_stamped = stamp > proof.lsn;
-    page->is_known = false;
-    page->unproven = page->is_stamped ? count - page->clear : 0;
-    if (!(proof.all_set || proof.all_ended) || (page->unproven == 0 && page->clear == 0)) return;
-    if (bits == nullptr) bits = no_bits;
-    const Remembered* known = recall(rel, first, proof.lsn);
-    const uint8* changed = known != nullptr && known->any_changed ? known->changed : no_bits;
-    if (known != nullptr && known->any_changed)
-      page->unlooked -= count_set_without(changed, bits, count);
-    if (page->unproven > 0 && known != nullptr && known->stamp == stamp) {
-      page->is_known = true;
-      page->unproven = known->all ? 0 : count_set_without(bits, known->proven, count);
-    }
-    if (!with_headers || !(may_prove_set(*page, proof) || may_prove_clear(*page, proof))) return;
-    memcpy(page->bits, bits, kMapBytes);
-    memcpy(page->changed, changed, kMapBytes);
-  };
-  look_at_map_page(rel, page->first, page->count, buffer, take);
-}
-
-// Blocks of one page of the map that are not proven, though their own LSNs may prove them: a block
-// that changes after the page was taken has an own LSN above. Writes to the page's bits.
-BlockNumber count_unproven_of_page(Relation rel, MapPage* page, const Proof& proof,
-                                   Headers* headers) {
-  bool read_set = may_prove_set(*page, proof);
-  TimestampTz page_begun = 0;
-  if (read_set && page->unproven <= headers->left) {
-    headers->left -= page->unproven;
-  } else if (read_set && headers->pages > 0 && GetCurrentTimestamp() >= next_page_at) {
-    --headers->pages;
-    page_begun = GetCurrentTimestamp();
-  } else if (read_set) {
-    read_set = false;
-    headers->put_off = true;
-  }
-  const bool read_clear = may_prove_clear(*page, proof) && page->unlooked <= headers->left;
-  if (read_clear) headers->left -= page->unlooked;
-
-  BlockNumber unproven = read_set ? 0 : page->unproven;
-  if (!read_clear) unproven += page->clear;
-  bool new_changed = false;
-  const auto is_proven = [&](BlockNumber block) {
-    CHECK_FOR_INTERRUPTS();
-    uint8& changed = page->changed[block / kBlocksPerByte];
-    const auto bit = static_cast<uint8>(1u << (2 * (block % kBlocksPerByte)));
-    if ((changed & bit) == 0 && lsn_of_block(rel, page->first + block) <= proof.lsn) return true;
-    new_changed = new_changed || (changed & bit) == 0;
-    changed |= bit;
-    ++unproven;
-    return false;
-  };
-  if (read_clear)
-    for_bits(page->bits, page->count, false,
-             [&](BlockNumber block) { return is_proven(block) || !headers->all_or_nothing; });
-  bool all = true;
-  if (read_set && !(headers->all_or_nothing && unproven > 0))
-    for_bits(page->bits, page->count, true, [&](BlockNumber block) {
-      if (is_proven(block)) return true;
-      all = false;
-      uint8& byte = page->bits[block / kBlocksPerByte];
-      byte &= static_cast<uint8>(~(1u << (2 * (block % kBlocksPerByte))));
-      return !headers->all_or_nothing;
-    });
-  if (headers->all_or_nothing && unproven > 0) return unproven;
-  if (new_changed || read_set) {
-    Remembered* place = remember(rel, page->first, proof.lsn);
-    if (new_changed) {
-      keep_bits(&place->changed, page->changed);
-      place->any_changed = true;
-    }
-    if (read_set) {
-      if (!all) keep_bits(&place->proven, page->bits);
-      place->all = all;
-      place->stamp = page->stamp;
-    }
-  }
-  if (page_begun != 0) {
-    const TimestampTz now = GetCurrentTimestamp();
-    next_page_at = now + kShareOfTime * (now - page_begun);
-  }
-  return unproven;
-}
-
-struct Sum {
-  double rows = 0, unproven = 0, blocks = 0, added = 0;
-  double stamped = 0, clear = 0;  // before headers are read
-  bool put_off = false;           // headers, to the next look
-};
-
-// Each page of the map is looked at once.
-double count_unproven(Relation rel, BlockNumber blocks, const Proof& proof, Headers* headers,
-                      Sum* sum) {
-  static MapPage page;  // of several kilobytes; nothing below comes back here
-  double unproven = 0;
-  Buffer buffer = InvalidBuffer;
-  for (BlockNumber first = 0; first < blocks; first += kBlocksPerPage) {
-    CHECK_FOR_INTERRUPTS();
-    page.first = first;
-    page.count = Min(blocks - first, kBlocksPerPage);
-    const bool with_headers = headers->left > 0 || headers->pages > 0;
-    take_map_page(rel, proof, with_headers, &buffer, &page);
-    sum->clear += page.clear;
-    if (page.is_stamped) sum->stamped += page.count - page.clear;
-    if (with_headers && (may_prove_set(page, proof) || may_prove_clear(page, proof))) {
-      unproven += count_unproven_of_page(rel, &page, proof, headers);
-      if (headers->all_or_nothing && unproven > 0) break;
-    } else {
-      unproven += static_cast<double>(page.clear) + page.unproven;
-    }
-    if (blocks - first <= kBlocksPerPage) break;  // `first` would overflow
-  }
-  if (BufferIsValid(buffer)) ReleaseBuffer(buffer);
-  return unproven;
-}
-
-// Line pointers of blocks: no snapshot sees more rows in them.
-double count_line_pointers(Relation rel, BlockNumber first, BlockNumber end) {
-  double pointers = 0;
-  for (BlockNumber block = first; block < end; ++block) {
-    CHECK_FOR_INTERRUPTS();
-    Buffer buffer = ReadBuffer(rel, block);
-    LockBuffer(buffer, BUFFER_LOCK_SHARE);
-    Page page = BufferGetPage(buffer);
-    if (!PageIsNew(page)) pointers += PageGetMaxOffsetNumber(page);
-    UnlockReleaseBuffer(buffer);
-  }
-  return pointers;
 }
 
 // ------------------------------------------------------------------------------------ judgements
@@ -532,7 +204,8 @@ void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, Headers
   Headers none = kNoHeaders;
   const bool in_vain = headers->all_or_nothing && headers->left > 0 &&
                        (sum->rows > 0 || (!proof.all_ended && count_clear(rel, same) > 0));
-  double unproven = count_unproven(rel, same, proof, in_vain ? &none : headers, sum);
+  double unproven = count_unproven(rel, same, {proof.lsn, proof.all_set, proof.all_ended},
+                                   in_vain ? &none : headers, sum);
   unproven += then.blocks - same;
   sum->rows += unproven * Max(then.rows_a_block, each_now);
   sum->unproven += unproven;
@@ -547,35 +220,36 @@ void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, Headers
   }
 }
 
-Judgement unknown(const char* why) {
+Judgement unknown(Unproven why) {
   Judgement out;
-  out.why = why;
+  out.why = unproven_text(why);
   return out;
 }
 
 // headers: that it may read. *sum: of what it looked at.
 Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of, Sum* sum) {
-  if (snapshots_may_age()) return unknown(kAging);
-  if (is_of_shards(relation)) return unknown(kShards);
-  const char* why = nullptr;
+  if (snapshots_may_age()) return unknown(Unproven::aging);
+  if (is_of_shards(relation)) return unknown(Unproven::shards);
+  Unproven why = Unproven::no;
   Relation root = open_member(OidIsValid(columns_of) ? columns_of : relation, &why);
-  if (root == nullptr) return unknown(why != nullptr ? why : kOtherLeaves);
+  if (root == nullptr) return unknown(why != Unproven::no ? why : Unproven::other_leaves);
   int seen = 0;
-  why = for_leaves(relation, [&](Relation rel) -> const char* {
-    if (const char* not_proven = why_not_proven(rel)) return not_proven;
+  why = for_leaves(relation, [&](Relation rel) -> Unproven {
+    if (const Unproven not_proven = why_not_proven(rel); not_proven != Unproven::no)
+      return not_proven;
     if (seen == proof.leaves || proof.leaf[seen].relation != RelationGetRelid(rel))
-      return kOtherLeaves;
+      return Unproven::other_leaves;
     const ProofLeaf& then = proof.leaf[seen++];
-    if (then.file != file_of(rel)) return kOtherFile;
+    if (then.file != file_of(rel)) return Unproven::other_file;
     if (then.columns != hash_columns(RelationGetDescr(root), proof, RelationGetDescr(rel)))
-      return kOtherColumns;
+      return Unproven::other_columns;
     judge_leaf(rel, then, proof, &headers, sum);
-    return nullptr;
+    return Unproven::no;
   });
   close_member(root);
   sum->put_off = headers.put_off;
-  if (why != nullptr) return unknown(why);
-  if (seen != proof.leaves) return unknown(kOtherLeaves);
+  if (why != Unproven::no) return unknown(why);
+  if (seen != proof.leaves) return unknown(Unproven::other_leaves);
   Judgement out;
   if (sum->rows == 0) {
     out.changed = Changed::nothing;
@@ -674,23 +348,7 @@ bool sees_all_before(Snapshot snapshot, TransactionId next) {
 
 Proof unproven(Unproven why, Proof proof) {
   proof.known = false;
-  switch (why) {
-    case Unproven::elsewhere:
-      proof.why = kElsewhere;
-      break;
-    case Unproven::by_value:
-      proof.why = kByValue;
-      break;
-    case Unproven::by_query:
-      proof.why = kByQuery;
-      break;
-    case Unproven::by_parts:
-      proof.why = kByParts;
-      break;
-    case Unproven::being_changed:
-      proof.why = kBeingChanged;
-      break;
-  }
+  proof.why = why;
   return proof;
 }
 
@@ -703,16 +361,16 @@ Proof unproven(Unproven why, TimestampTz since) {
 Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
   Proof out;
   out.as_of = begun != nullptr ? begun->at : GetCurrentTransactionStartTimestamp();
-  if (RecoveryInProgress()) out.why = kInRecovery;
-  if (snapshots_may_age()) out.why = kAging;
-  if (is_of_shards(relation)) out.why = kShards;
-  if (out.why != nullptr) return out;
+  if (RecoveryInProgress()) out.why = Unproven::in_recovery;
+  if (snapshots_may_age()) out.why = Unproven::aging;
+  if (is_of_shards(relation)) out.why = Unproven::shards;
+  if (out.why != Unproven::no) return out;
   out.system = GetSystemIdentifier();
   out.lsn = begun != nullptr ? begun->lsn : GetXLogInsertRecPtr();
   int room = 0;
   BlockNumber clear = 0;
-  const char* not_proven = nullptr;
-  const char* not_seen = for_leaves(relation, [&](Relation rel) -> const char* {
+  Unproven not_proven = Unproven::no;
+  const Unproven not_seen = for_leaves(relation, [&](Relation rel) -> Unproven {
     if (out.leaves == room) {
       room = Max(2 * room, 4);
       const Size size = sizeof(ProofLeaf) * static_cast<Size>(room);
@@ -723,18 +381,18 @@ Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
     leaf = {};
     leaf.relation = RelationGetRelid(rel);
     leaf.file = file_of(rel);
-    if (const char* why = why_not_proven(rel)) {
-      if (not_proven == nullptr) not_proven = why;
-      return nullptr;
+    if (const Unproven why = why_not_proven(rel); why != Unproven::no) {
+      if (not_proven == Unproven::no) not_proven = why;
+      return Unproven::no;
     }
     leaf.blocks = RelationGetNumberOfBlocks(rel);
     leaf.rows_a_block = rows_a_block(RelationGetDescr(rel));
     clear += count_clear(rel, leaf.blocks);
-    return nullptr;
+    return Unproven::no;
   });
-  if (not_seen != nullptr) out.leaves = 0;
-  out.why = not_seen != nullptr ? not_seen : not_proven;
-  out.known = out.why == nullptr;
+  if (not_seen != Unproven::no) out.leaves = 0;
+  out.why = not_seen != Unproven::no ? not_seen : not_proven;
+  out.known = out.why == Unproven::no;
   if (!out.known) return out;
   out.all_set = clear == 0;
   out.all_ended = begun != nullptr && !has_own_changes(relation) &&
@@ -749,22 +407,22 @@ void note_definition(Oid relation, const Bitmapset* columns, Proof* proof) {
   proof->columns = 0;
   for (int i = -1; (i = bms_next_member(columns, i)) >= 0;)
     proof->column[proof->columns++] = static_cast<AttrNumber>(i);
-  const char* why = nullptr;
+  Unproven why = Unproven::no;
   Relation root = open_member(relation, &why);
   for (int k = 0; root != nullptr && k < proof->leaves; ++k) {
     ProofLeaf& leaf = proof->leaf[k];
     Relation rel = open_member(leaf.relation, &why);
     if (rel == nullptr || leaf.file != file_of(rel)) {
-      why = kBeingChanged;
+      why = Unproven::being_changed;
     } else {
       leaf.columns = hash_columns(RelationGetDescr(root), *proof, RelationGetDescr(rel));
       leaf.writers = hash_writers(RelationGetDescr(root), *proof, rel);
     }
     if (rel != nullptr) close_member(rel);
-    if (why != nullptr) break;
+    if (why != Unproven::no) break;
   }
   if (root != nullptr) close_member(root);
-  if (root != nullptr && why == nullptr) return;
+  if (root != nullptr && why == Unproven::no) return;
   *proof = unproven(Unproven::being_changed, *proof);
   proof->leaves = 0;
 }
@@ -780,17 +438,17 @@ Proof note_proof(Oid relation) {
 
 namespace {
 
-// Null, or why there is nothing to look at.
-const char* why_unknown(const Proof& proof) {
-  if (!proof.known) return proof.why != nullptr ? proof.why : kNotNoted;
-  if (proof.columns == 0) return kNotNoted;
-  return proof.system != GetSystemIdentifier() ? kOtherSystem : nullptr;
+// Why there is nothing to look at.
+Unproven why_unknown(const Proof& proof) {
+  if (!proof.known) return proof.why != Unproven::no ? proof.why : Unproven::not_noted;
+  if (proof.columns == 0) return Unproven::not_noted;
+  return proof.system != GetSystemIdentifier() ? Unproven::other_system : Unproven::no;
 }
 
 }  // namespace
 
 Judgement judge(Oid relation, const Proof& proof) {
-  if (const char* why = why_unknown(proof)) return unknown(why);
+  if (const Unproven why = why_unknown(proof); why != Unproven::no) return unknown(why);
   const bool quiet = ActiveSnapshotSet() && is_quiet(GetActiveSnapshot());
   Judged* place = place_of(relation, proof);
   if (quiet && place->relation == relation && place->end == GetActiveSnapshot()->xmax &&
@@ -804,7 +462,7 @@ Judgement judge(Oid relation, const Proof& proof) {
 }
 
 bool is_unchanged(Oid relation, const Proof& proof, Oid columns_of) {
-  if (why_unknown(proof) != nullptr) return false;
+  if (why_unknown(proof) != Unproven::no) return false;
   Sum sum;
   return look(relation, proof, kAllHeaders, columns_of, &sum).changed == Changed::nothing;
 }
@@ -840,18 +498,18 @@ bool renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
 
 bool is_written_anew(Oid relation, const Proof& proof) {
   if (proof.columns == 0 || proof.system != GetSystemIdentifier()) return false;
-  const char* why = nullptr;
+  Unproven why = Unproven::no;
   Relation root = open_member(relation, &why);
   if (root == nullptr) return false;
   bool found = false;
   int at = 0;  // both are in the order of their numbers
-  (void)for_leaves(relation, [&](Relation rel) -> const char* {
+  (void)for_leaves(relation, [&](Relation rel) -> Unproven {
     while (at < proof.leaves && proof.leaf[at].relation < RelationGetRelid(rel)) ++at;
-    if (at == proof.leaves) return kOtherFile;
+    if (at == proof.leaves) return Unproven::other_file;
     const ProofLeaf& then = proof.leaf[at];
     found = then.relation == RelationGetRelid(rel) && then.file != file_of(rel) &&
             (then.writers == 0 || then.writers != hash_writers(RelationGetDescr(root), proof, rel));
-    return found ? kOtherFile : nullptr;
+    return found ? Unproven::other_file : Unproven::no;
   });
   close_member(root);
   return found;
@@ -859,12 +517,12 @@ bool is_written_anew(Oid relation, const Proof& proof) {
 
 ClearBits clear_bits(Oid relation) {
   ClearBits out = {};
-  (void)for_leaves(relation, [&](Relation rel) -> const char* {
-    if (why_not_proven(rel) != nullptr) return nullptr;
+  (void)for_leaves(relation, [&](Relation rel) -> Unproven {
+    if (why_not_proven(rel) != Unproven::no) return Unproven::no;
     const BlockNumber blocks = RelationGetNumberOfBlocks(rel);
     out.blocks += blocks;
     out.clear += count_clear(rel, blocks);
-    return nullptr;
+    return Unproven::no;
   });
   return out;
 }
@@ -887,18 +545,10 @@ bool has_own_changes(Oid relation) {
 
 namespace {
 
-constexpr uint32 kBytesVersion = 2;
-
-struct Stored {
-  uint32 version;
-  int32 known, all_set, all_ended, columns, leaves;
-  int32 why;  // of kStoredReasons, counted from 1; 0: none
-  int32 unused;
-  uint64 system;
-  int64 as_of;
-  uint64 lsn;
-};
-static_assert(sizeof(Stored) == 56 && sizeof(ProofLeaf) == 32, "no padding is stored");
+// Before it a version.
+constexpr Size kHead = offsetof(Proof, leaf);
+constexpr uint64 kBytesVersion = 3;
+static_assert(kHead == 40 && sizeof(ProofLeaf) == 32, "no padding is stored");
 
 Size leaves_size(const Proof& proof) { return sizeof(ProofLeaf) * static_cast<Size>(proof.leaves); }
 
@@ -923,54 +573,29 @@ Proof copy_proof(const Proof& proof, void* room) {
 }
 
 bytea* proof_to_bytes(const Proof& proof) {
-  if (!proof.known && proof.as_of == 0 && proof.why == nullptr) return nullptr;
-  Stored stored = {};
-  stored.version = kBytesVersion;
-  stored.known = proof.known ? 1 : 0;
-  stored.all_set = proof.all_set ? 1 : 0;
-  stored.all_ended = proof.all_ended ? 1 : 0;
-  stored.columns = proof.columns;
-  stored.leaves = proof.leaves;
-  for (int i = 0; i < static_cast<int>(lengthof(kStoredReasons)); ++i)
-    if (proof.why != nullptr && strcmp(proof.why, kStoredReasons[i]) == 0) stored.why = i + 1;
-  stored.system = proof.system;
-  stored.as_of = proof.as_of;
-  stored.lsn = proof.lsn;
-  const Size size = VARHDRSZ + sizeof stored + lists_size(proof);
+  if (!proof.known && proof.as_of == 0 && proof.why == Unproven::no) return nullptr;
+  const Size size = VARHDRSZ + sizeof kBytesVersion + kHead + lists_size(proof);
   auto* out = static_cast<bytea*>(palloc(size));
   SET_VARSIZE(out, size);
-  memcpy(VARDATA(out), &stored, sizeof stored);
-  (void)copy_proof(proof, VARDATA(out) + sizeof stored);
+  char* at = VARDATA(out);
+  memcpy(at, &kBytesVersion, sizeof kBytesVersion);
+  memcpy(at + sizeof kBytesVersion, &proof, kHead);
+  (void)copy_proof(proof, at + sizeof kBytesVersion + kHead);
   return out;
 }
 
 Proof proof_from_bytes(const bytea* bytes) {
   Proof out;
-  out.why = kNotNoted;
-  Stored stored;
-  if (bytes == nullptr || VARSIZE_ANY_EXHDR(bytes) < sizeof stored) return out;
-  const char* data = VARDATA_ANY(bytes);
-  memcpy(&stored, data, sizeof stored);
-  const Size lists = VARSIZE_ANY_EXHDR(bytes) - sizeof stored;
-  if (stored.version != kBytesVersion || stored.leaves < 0 || stored.columns < 0) return out;
-  out.leaves = stored.leaves;
-  out.columns = stored.columns;
-  if (lists != lists_size(out)) {
-    out.leaves = out.columns = 0;
-    return out;
-  }
+  const char* at = VARDATA_ANY(bytes);
+  const Size size = VARSIZE_ANY_EXHDR(bytes), head = sizeof kBytesVersion + kHead;
+  if (size < head || memcmp(at, &kBytesVersion, sizeof kBytesVersion) != 0) return out;
+  memcpy(static_cast<void*>(&out), at + sizeof kBytesVersion, kHead);
+  if (out.leaves < 0 || out.columns < 0 || out.why < Unproven::no || out.why >= Unproven::kinds ||
+      size != head + lists_size(out))
+    return Proof();
   out.was_stored = true;
-  out.as_of = stored.as_of;
-  if (stored.why > 0 && stored.why <= static_cast<int>(lengthof(kStoredReasons)))
-    out.why = kStoredReasons[stored.why - 1];
-  out.known = stored.known != 0;
-  if (out.known) out.why = nullptr;
-  out.all_set = stored.all_set != 0;
-  out.all_ended = stored.all_ended != 0;
-  out.system = stored.system;
-  out.lsn = stored.lsn;
-  auto* room = static_cast<char*>(palloc(Max(lists, Size{1})));
-  memcpy(room, data + sizeof stored, lists);
+  auto* room = static_cast<char*>(palloc(Max(size - head, Size{1})));
+  memcpy(room, at + head, size - head);
   return with_lists(out, room);
 }
 

@@ -61,6 +61,29 @@ extern "C" {
 
 namespace kde_pg {
 
+// Why nothing is proven.
+enum class Unproven {
+  no,
+  not_noted,
+  in_recovery,
+  aging,
+  new_file,
+  other_kind,
+  catalog_table,
+  foreign,
+  shards,
+  being_changed,
+  elsewhere,  // queries see other rows than the table's
+  by_value,   // they came as a value, whose age nobody knows
+  by_query,   // or by a query
+  by_parts,   // a part is not known
+  other_system,
+  other_leaves,
+  other_file,
+  other_columns,
+  kinds  // how many there are
+};
+
 struct ProofLeaf {
   Oid relation;
   Oid file;  // pg_class.relfilenode
@@ -70,22 +93,20 @@ struct ProofLeaf {
   uint64 writers;       // a hash of who wrote their rows in pg_attribute; 0: fits none
 };
 
-// What is noted when rows are read. Palloc'ed arrays; leaves in the order of their numbers.
+// What is noted when rows are read. It is stored as it is up to `leaf`, then the palloc'ed arrays.
 struct Proof {
+  uint64 system = 0;      // of pg_control: another after pg_upgrade and a restore
+  TimestampTz as_of = 0;  // not after S was taken; 0: nobody knows
+  XLogRecPtr lsn = 0;     // L
+  // Of the lists below, also where nothing is known, as far as they were looked at.
+  int32 leaves = 0, columns = 0;
+  Unproven why = Unproven::no;  // not known
   bool known = false;
-  bool was_stored = false;    // else nothing was, as in a row that came by a dump
-  const char* why = nullptr;  // not known; static storage
-  uint64 system = 0;          // of pg_control: another after pg_upgrade and a restore
-  TimestampTz as_of = 0;      // not after S was taken; 0: nobody knows
-  XLogRecPtr lsn = 0;         // L
-  bool all_set = false;       // blocks' own LSNs prove, too, where their bits are set
-  bool all_ended = false;     // or wherever
-  // Also where nothing is known, as far as they were looked at.
-  int leaves = 0;
-  ProofLeaf* leaf = nullptr;
-  // Of the relation, those that were read, ascending.
-  int columns = 0;
-  AttrNumber* column = nullptr;
+  bool was_stored = false;       // else nothing was, as in a row that came by a dump
+  bool all_set = false;          // blocks' own LSNs prove, too, where their bits are set
+  bool all_ended = false;        // or wherever
+  ProofLeaf* leaf = nullptr;     // in the order of their numbers
+  AttrNumber* column = nullptr;  // of the relation, those that were read, ascending
 };
 
 // The arrays of a proof in one piece, which it holds by its start: `room` of lists_size(), aligned
@@ -131,13 +152,6 @@ Proof note_proof(Oid relation);
 void note_definition(Oid relation, const Bitmapset* columns, Proof* proof);
 
 // What is known of rows that were read in other ways; since: not after that, 0: nobody knows.
-enum class Unproven {
-  elsewhere,  // queries see other rows than the table's
-  by_value,   // they came as a value, whose age nobody knows
-  by_query,   // or by a query
-  by_parts,   // a part is not known
-  being_changed
-};
 Proof unproven(Unproven why, TimestampTz since);
 // The same, with the leaves of a proof.
 Proof unproven(Unproven why, Proof proof);
@@ -176,7 +190,7 @@ bool has_own_changes(Oid relation);
 
 // As kde_aqp.fitted holds it: varlena bytes; null where nothing is known, not even as_of nor why.
 bytea* proof_to_bytes(const Proof& proof);
-// In the current memory context. Unknown if they are no such bytes, or null.
+// In the current memory context. Unknown if they are no such bytes.
 Proof proof_from_bytes(const bytea* bytes);
 
 // "nothing changed", "at most 582 rows changed", "unknown: ..."; palloc'ed.

@@ -126,6 +126,13 @@ kde::Drift worst_of(const kde::Drift* drifts, int columns, int tested) {
   return worst;
 }
 
+void note_drift(Upkeep* upkeep, double distance, double p_value) {
+  upkeep->drift = distance;
+  upkeep->drift_p_value = p_value;
+  upkeep->drift_at = GetCurrentTimestamp();
+  upkeep_write(upkeep);
+}
+
 }  // namespace
 
 void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relation,
@@ -151,7 +158,7 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
   // Of words all that they say is of other values.
   const auto note_all_changed = [&] {
     for (int k = 0; out != nullptr && k < key.columns; ++k) out[k] = {{1, 0}, 0};
-    upkeep_note_drift(&locked->upkeep, 1, 0);
+    note_drift(&locked->upkeep, 1, 0);
     MemoryContextDelete(context);
     progress_end();
   };
@@ -195,7 +202,7 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
     }
   }
   const kde::Drift noted = worst_of(drifts, key.columns, tested);
-  upkeep_note_drift(&locked->upkeep, noted.distance, noted.p_value);
+  note_drift(&locked->upkeep, noted.distance, noted.p_value);
   MemoryContextDelete(context);
   progress_end();
 }
@@ -228,7 +235,7 @@ Datum kde_drift_by_name(PG_FUNCTION_ARGS) {
   ColumnDrift out[kde::kMaxColumns];
   LockedDensity locked = {catalog_entry(key), {}};
   if (locked.entry == nullptr) raise_not_fitted(key);
-  locked.upkeep.density_id = locked.entry->id;
+  locked.upkeep = upkeep_find(locked.entry->id);
   measure_drift(&locked, key, relation, sample_rows,
                 PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4), out);
   for (int k = 0; k < key.columns; ++k) {

@@ -8,7 +8,9 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/read_counters.h"
 #include "pg/catalog/shards.h"
+#include "pg/catalog/staleness.h"
 #include "pg/fit/density_fit.h"
 #include "pg/fit/fit_steps.h"
 #include "pg/refresh/drift.h"
@@ -45,19 +47,10 @@ int compare_items(const ListCell* a, const ListCell* b) {
   return x->id < y->id ? -1 : x->id > y->id ? 1 : 0;
 }
 
-Upkeep find_upkeep(int64 id) {
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  const Upkeep out = upkeep_find(id, latest);
-  UnregisterSnapshot(latest);
-  return out;
-}
-
 // The key with its texts read again, as the owner.
 DensityKey analysed_key(const CatalogEntry& entry, Relation relation) {
   DensityKey key = entry.key;
-  bool plain = !key.has_filter();
-  for (int i = 0; i < key.all(); ++i) plain = plain && key.column[i].attnum != 0;
-  if (!plain) analyse_key(relation, nullptr, &key);
+  if (key.has_texts()) analyse_key(relation, nullptr, &key);
   return key;
 }
 
@@ -87,6 +80,13 @@ double refit(LockedDensity* locked, Relation relation, bool every_part) {
   return cost_of(fit.record);
 }
 
+void note_failures(Upkeep* upkeep, int failures, const char* error) {
+  upkeep->failures = failures;
+  upkeep->last_error = error;
+  upkeep->failed_at = failures != 0 ? GetCurrentTimestamp() : 0;
+  upkeep_write(upkeep);
+}
+
 void skip(RefreshResult* result, const char* why) {
   result->action = RefreshAction::skipped;
   result->reason = why;
@@ -95,7 +95,7 @@ void skip(RefreshResult* result, const char* why) {
 // Whether the tests of a fresh sample are due.
 bool wants_drift(const Staleness& staleness, const Upkeep& upkeep, double cost_ms,
                  const RefreshHow& how) {
-  if (staleness.due) return false;
+  if (staleness.due()) return false;
   if (how.check_drift) return true;
   const TimestampTz pause = Max(kDriftEvery, static_cast<TimestampTz>(cost_ms * kUsecsPerCost));
   return how.own_transaction && staleness.unknown &&
@@ -134,7 +134,7 @@ bool lock_density(const RefreshItem& item, bool wait, LockedDensity* locked,
     result->key = locked->entry->key;
     // Expressions that were renamed since the look are another lock's.
   } while (!same_key(key, result->key));
-  locked->upkeep = find_upkeep(item.id);
+  locked->upkeep = upkeep_find(item.id);
   return true;
 }
 
@@ -154,28 +154,31 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   const Counters now =
       read_counters(item.relation,
                     is_of_shards(item.relation) ? AskPlanner::built_in_functions : AskPlanner::yes);
-  Staleness staleness = staleness_of(entry, locked.upkeep, &now, pace_of(how.background));
+  Staleness staleness = staleness_of(entry, locked.upkeep, now, pace_of(how.background));
   AsOwner owner;
   owner.begin(relation);
   if (!how.force && wants_drift(staleness, locked.upkeep, entry.cost_ms, how)) {
     measure_drift(&locked, analysed_key(entry, relation), relation, kDriftSampleRows, random_seed(),
                   nullptr);
-    staleness = staleness_of(entry, locked.upkeep, &now, pace_of(how.background));
+    staleness = staleness_of(entry, locked.upkeep, now, pace_of(how.background));
   }
   // Where nothing is known (after a restore) changes are counted from here on.
-  if (!locked.upkeep.counters.known) upkeep_note_counters(&locked.upkeep, now);
+  if (!locked.upkeep.counters.known && now.known) {
+    locked.upkeep.counters = now;
+    upkeep_write(&locked.upkeep);
+  }
   result->changed_rows = staleness.told();
-  if (!staleness.due && !how.force) {
-    const bool is_fresh = staleness.reason[0] == '\0';
+  result->reason = staleness_text(staleness);
+  if (!staleness.due() && !how.force) {
+    const bool is_fresh = staleness.why == StaleFor::nothing;
     result->action = is_fresh ? RefreshAction::fresh : RefreshAction::unknown;
-    if (!is_fresh) result->reason = pstrdup(staleness.reason);
     // What failed before, as while its table was restored, is no failure any more.
     if (locked.upkeep.failures != 0 && (how.background || is_fresh))
-      upkeep_forget_failures(&locked.upkeep);
+      note_failures(&locked.upkeep, 0, nullptr);
   } else {
-    result->reason = staleness.due ? pstrdup(staleness.reason) : "asked for";
+    if (!staleness.due()) result->reason = "asked for";
     KDE_FAULT("refresh.stale");
-    result->total_ms = refit(&locked, relation, how.force || staleness.anew);
+    result->total_ms = refit(&locked, relation, how.force || staleness.anew());
     result->action = RefreshAction::refitted;
     KDE_FAULT("refresh.refitted");
   }
@@ -225,48 +228,39 @@ bool lock_leaves(Oid relation) {
 }
 
 const char* refresh_action_name(RefreshAction action) {
-  switch (action) {
-    case RefreshAction::refitted:
-      return "refitted";
-    case RefreshAction::fresh:
-      return "fresh";
-    case RefreshAction::unknown:
-      return "unknown";
-    case RefreshAction::skipped:
-      return "skipped";
-    case RefreshAction::failed:
-      return "failed";
-  }
-  return "?";
+  static constexpr const char* kNames[] = {"refitted", "fresh", "unknown", "skipped", "failed"};
+  return kNames[static_cast<int>(action)];
 }
 
 namespace {
 
-// Of a density that met no rows. The error took the locks along.
-void note_no_rows(const RefreshItem& item) {
+// One more refresh that failed, or (error null) met no rows: no failure, but the next try is to
+// wait as after one. An error took the locks along; where another session fits it now, that fit
+// says more.
+void note_another(const RefreshItem& item, const char* error) {
   const CatalogEntry* entry = catalog_entry(item.relation, item.id);
   if (entry == nullptr || !catalog_try_lock(entry->key)) return;
-  Upkeep upkeep = find_upkeep(item.id);
-  upkeep_note_no_rows(&upkeep);
+  Upkeep upkeep = upkeep_find(item.id);
+  constexpr int kMost = 1000000;
+  note_failures(&upkeep,
+                error != nullptr ? Max(Min(upkeep.failures, kMost), 0) + 1
+                                 : Min(Max(upkeep.failures, -kMost), 0) - 1,
+                error);
 }
 
 }  // namespace
 
 List* refresh_items(Oid relation, bool background) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  List* entries = OidIsValid(relation) ? catalog_list(relation, latest) : catalog_list_all(latest);
   List* items = NIL;
-  Oid counted = InvalidOid;
-  Counters counters;
+  CountersInTurn counters;
   ListCell* cell;
-  foreach (cell, entries) {
+  foreach (cell, catalog_list(relation, latest)) {
     const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
     if (!is_refreshed(*entry)) continue;
     const Upkeep upkeep = upkeep_find(entry->id, latest);
-    // Those of one relation follow each other.
-    if (entry->key.relation != counted)
-      counters = read_counters(counted = entry->key.relation, AskPlanner::built_in_functions);
-    const Staleness staleness = staleness_of(*entry, upkeep, &counters, pace_of(background));
+    const Staleness staleness =
+        staleness_of(*entry, upkeep, counters.of(entry->key.relation), pace_of(background));
     auto* item = static_cast<RefreshItem*>(palloc0(sizeof(RefreshItem)));
     item->id = entry->id;
     item->relation = entry->key.relation;
@@ -277,7 +271,7 @@ List* refresh_items(Oid relation, bool background) {
     item->fitted_at = entry->fitted_at;
     item->unknown = staleness.unknown;
     item->renewed = may_be_renewed(entry->key.relation, entry->proof);
-    if (staleness.due) item->reason = pstrdup(staleness.reason);
+    if (staleness.due()) item->reason = staleness_text(staleness);
     items = lappend(items, item);
   }
   UnregisterSnapshot(latest);
@@ -285,13 +279,7 @@ List* refresh_items(Oid relation, bool background) {
   return items;
 }
 
-void note_refresh_failure(const RefreshItem& item, const char* error) {
-  // The error took the locks along; where another session fits it now, that fit says more.
-  const CatalogEntry* entry = catalog_entry(item.relation, item.id);
-  if (entry == nullptr || !catalog_try_lock(entry->key)) return;
-  Upkeep upkeep = find_upkeep(item.id);
-  upkeep_note_failure(&upkeep, error);
-}
+void note_refresh_failure(const RefreshItem& item, const char* error) { note_another(item, error); }
 
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   RefreshResult result = {};
@@ -335,7 +323,7 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   if (how.background && is_nothing_to_fit(*error)) {
     skip(&result, "it has no rows");
     PushActiveSnapshot(GetTransactionSnapshot());
-    note_no_rows(item);
+    note_another(item, nullptr);
     PopActiveSnapshot();
     return result;
   }

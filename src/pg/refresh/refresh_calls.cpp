@@ -1,6 +1,7 @@
 // kde_refresh, kde_refresh_all and kde_set_refresh.
 #include "pg/base/result_set.h"
 #include "pg/catalog/not_fitted.h"
+#include "pg/catalog/own_row.h"
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/stored_name.h"
 #include "pg/fit/fit_steps.h"
@@ -52,7 +53,7 @@ void refresh_all(const RefreshHow& how) {
   MemoryContext previous = MemoryContextSwitchTo(context);
   List* items = refresh_items(InvalidOid, false);
   MemoryContextSwitchTo(previous);
-  upkeep_remove_orphans();
+  catalog_remove_orphans();
   int counts[static_cast<int>(RefreshAction::failed) + 1] = {};
   ListCell* cell;
   foreach (cell, items) {

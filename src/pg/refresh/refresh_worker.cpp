@@ -143,7 +143,7 @@ class Worker {
       ListCell* cell;
       foreach (cell, *items) count_deaths(deaths, count, static_cast<RefreshItem*>(lfirst(cell)));
       MemoryContextSwitchTo(old);
-      upkeep_remove_orphans();
+      catalog_remove_orphans();
     }
     end_worker_transaction();
     if (any) deaths_are_noted();

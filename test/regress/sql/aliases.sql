@@ -1,4 +1,6 @@
 -- Densities by a name of their own: given by a fit, found by every function, kept by refreshes, one density's.
+\pset tuples_only
+\pset format unaligned
 CREATE TABLE named AS SELECT i % 10 AS v, i % 3 AS w, i % 2 = 0 AS odd FROM generate_series(1, 3000) AS i;
 ANALYZE named;
 SELECT name FROM kde_fit('named', 'v', filter => 'w = 1', name => 'ones');

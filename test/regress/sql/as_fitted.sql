@@ -1,6 +1,8 @@
 -- What a density was fitted to may mean something else later: the type of a column, its collation,
 -- labels, functions, settings. No answer is then given of the other meaning, by nobody, until it
 -- is fitted again. A row for each change, a column for each who asks.
+\pset tuples_only
+\pset format unaligned
 SET client_min_messages = error;
 SET kde_aqp.stale = 'ignore';
 DROP SCHEMA IF EXISTS as_fitted CASCADE;

@@ -1,5 +1,7 @@
 -- kde_check(): each problem made, seen, and mended by the command that it names. As the owner of some tables,
 -- who sees those alone. test/t/047_check.pl has the launcher's and the worker's.
+\pset tuples_only
+\pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS check_all CASCADE;
 DROP ROLE IF EXISTS regress_kde_check_owner, regress_kde_check_reader;

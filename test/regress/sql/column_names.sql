@@ -1,5 +1,7 @@
 -- Columns that have no rows' values, by name, to everything that takes a column: system columns and dropped
 -- ones. No row that is read has them, so none of them may reach a reader.
+\pset tuples_only
+\pset format unaligned
 CREATE SCHEMA column_names;
 SET search_path = column_names, public;
 SET kde_aqp.stale = ignore;

@@ -192,9 +192,9 @@ UPDATE saved SET reference_names = '{}', reference_numbers = '{}';
 INSERT INTO kde_aqp.density SELECT * FROM saved;
 SELECT column_names, attribute_numbers, filter, reference_names, reference_numbers FROM stored;
 SELECT count(kde_drop(name, filter => filter)) AS dropped FROM kde_densities_full WHERE relation = 'sales'::regclass;
-INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(s, '{"filter": "nothing > 1"}')).* FROM saved AS s LIMIT 1;
-INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(s, '{"filter": "amount >"}')).* FROM saved AS s LIMIT 1;
-INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(s, '{"filter": "1 / (amount - amount) = 1"}')).* FROM saved AS s LIMIT 1;
+INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(s, '{"filter": "nothing > 1"}')).* FROM saved AS s ORDER BY filter COLLATE "C" DESC, column_names::text COLLATE "C" LIMIT 1;
+INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(s, '{"filter": "amount >"}')).* FROM saved AS s ORDER BY filter COLLATE "C" DESC, column_names::text COLLATE "C" LIMIT 1;
+INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(s, '{"filter": "1 / (amount - amount) = 1"}')).* FROM saved AS s ORDER BY filter COLLATE "C" DESC, column_names::text COLLATE "C" LIMIT 1;
 SELECT count(*) FROM stored;
 
 -- ---------------------------------------------------------------------- partitions, generated columns

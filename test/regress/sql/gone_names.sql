@@ -1,6 +1,8 @@
 -- Densities whose function, operator or type is gone, or whose label has another name: nothing can read their
 -- texts any more. They are dropped, and set, by their names all the same: as kde_densities has them, and as
 -- they were given to the fit.
+\pset tuples_only
+\pset format unaligned
 CREATE SCHEMA gone_names;
 SET search_path = gone_names, public;
 SET kde_aqp.stale = ignore;

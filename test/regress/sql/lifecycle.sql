@@ -1,5 +1,7 @@
 -- What becomes of densities: RENAME, DROP, ALTER, TRUNCATE, rollback, savepoints, snapshots, direct
 -- writes to the catalog, DROP and CREATE EXTENSION.
+\pset tuples_only
+\pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS lifecycle CASCADE;
 DROP SCHEMA IF EXISTS elsewhere CASCADE;

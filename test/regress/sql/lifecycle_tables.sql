@@ -1,5 +1,7 @@
 -- What becomes of densities when tables are reshaped: partitions attached and detached, inheritance,
 -- rewrites, owners, types of columns that expressions and filters use, functions they call.
+\pset tuples_only
+\pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS reshaped CASCADE;
 DROP SCHEMA IF EXISTS reshaped_too CASCADE;

@@ -1,5 +1,7 @@
 -- Who may fit, ask and see: owners, readers of the column, of another column, nobody, and those
 -- whom row-level security applies to.
+\pset tuples_only
+\pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS privileges, regress_kde_hidden CASCADE;
 DROP ROLE IF EXISTS regress_kde_owner, regress_kde_member, regress_kde_reader, regress_kde_column,

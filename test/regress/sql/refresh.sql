@@ -1,5 +1,7 @@
 -- Staleness, drift, refresh, and what answers do when a density is stale. Statistics of this session's
 -- own changes count at once; test/t has those of others, crashes and restarts.
+\pset tuples_only
+\pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS refresh CASCADE;
 CREATE SCHEMA refresh;

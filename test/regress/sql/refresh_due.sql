@@ -1,4 +1,6 @@
 -- What an explicit refresh does of what the worker would leave for later, or cannot know.
+\pset tuples_only
+\pset format unaligned
 SET client_min_messages = warning;
 CREATE TABLE due (v integer NOT NULL);
 INSERT INTO due SELECT i % 1000 FROM generate_series(1, 20000) AS i;

@@ -1,5 +1,7 @@
 -- kde_self_check(): that it finds what is wrong, and accuses nobody else; what is asked of which density,
 -- and by whom.
+\pset tuples_only
+\pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS self_check CASCADE;
 DROP ROLE IF EXISTS regress_kde_self_owner, regress_kde_self_reader;

@@ -1,4 +1,6 @@
 -- What fits a screen: kde_fit's rows and kde_densities, beside kde_densities_full.
+\pset tuples_only
+\pset format unaligned
 CREATE SCHEMA short_forms;
 SET search_path = short_forms, public;
 

@@ -1,6 +1,8 @@
 -- Who may not read a table's columns hears one and the same, whether or not there is a density: from every
 -- function that takes a table, a density's name or a query. Each call is made of two tables that are alike but
 -- for the densities of one; what differs, by role, is listed.
+\pset tuples_only
+\pset format unaligned
 CREATE SCHEMA who_is_told;
 SET search_path = who_is_told, public;
 SET kde_aqp.stale = ignore;

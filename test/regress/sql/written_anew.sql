@@ -1,5 +1,7 @@
 -- Values that ALTER TABLE writes anew are told from rows that are moved (VACUUM FULL, CLUSTER), whatever was counted:
 -- an index that comes with them leaves the statistics as they were. Each cell is a table of its own.
+\pset tuples_only
+\pset format unaligned
 SET client_min_messages = error;
 CREATE TYPE mood AS ENUM ('low', 'high');
 CREATE TABLE cells AS
