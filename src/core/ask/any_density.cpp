@@ -2,7 +2,7 @@
 #include "core/ask/any_density.h"
 
 #include "core/density/measure_format.h"
-#include "core/density/text.h"
+#include "core/density/names.h"
 
 namespace kde {
 

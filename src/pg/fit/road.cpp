@@ -5,6 +5,7 @@
 #include "pg/base/fault.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/options.h"
+#include "pg/catalog/read_counters.h"
 #include "pg/catalog/shards.h"
 #include "pg/fit/column_fit.h"
 #include "pg/read/categories.h"

@@ -45,14 +45,12 @@ namespace kde_pg {
 namespace {
 
 // The statement whose planner is at work.
-struct Planning {
+struct Planning : PlanningWatch {
   Advice* advice;
   AdvisedStatement* statement;
-  int depth;                  // of planners, one within another
   const PlannerGlobal* glob;  // of the first run of the server's planner; null: none yet
   bool joins;
 };
-Planning* planning = nullptr;
 
 // What is the same of all queries of a table.
 struct AdvisedTable {
@@ -640,6 +638,14 @@ void note(Planning* now, PlannerInfo* root, RelOptInfo* input, RelOptInfo* outpu
   settings.end();
 }
 
+void note_grouping_of(PlanningWatch* watch, PlannerInfo* root, RelOptInfo* input,
+                      RelOptInfo* output) {
+  auto* now = static_cast<Planning*>(watch);
+  // Planners of distributed tables have the server's plan what they have made of the query, too.
+  if (now->glob == nullptr) now->glob = root->glob;
+  if (now->glob == root->glob && !IS_OTHER_REL(input)) note(now, root, input, output);
+}
+
 }  // namespace
 
 AdvisedDensity* advised_density(Advice* advice, const DensityKey& key, bool fitted) {
@@ -689,27 +695,16 @@ int advised_measure(Advice* advice, AdvisedDensity* density, const KeyColumn& me
 }
 
 void demands_of(Advice* advice, AdvisedStatement* statement, ::Query* query, bool* joins) {
-  Planning now = {advice, statement, planning_depth() + 1, nullptr, false};
+  Planning now = {{planning_depth() + 1, note_grouping_of}, advice, statement, nullptr, false};
   query->queryId = 0;  // no statement of anybody's, for those who keep statistics of them
-  Planning* const outer = planning;
-  planning = &now;
+  PlanningWatch* const outer = watch_planning(&now);
   PG_TRY();
   { (void)plan_in_passing(query, statement->text); }
   PG_FINALLY();
-  { planning = outer; }
+  { (void)watch_planning(outer); }
   PG_END_TRY();
   *joins = now.joins;
   if (now.glob == nullptr) statement->why = "another extension plans it";
-}
-
-bool is_planning_advised() { return planning != nullptr && planning->depth == planning_depth(); }
-
-bool note_advised_grouping(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
-  if (!is_planning_advised()) return false;
-  // Planners of distributed tables have the server's plan what they have made of the query, too.
-  if (planning->glob == nullptr) planning->glob = root->glob;
-  if (planning->glob == root->glob && !IS_OTHER_REL(input)) note(planning, root, input, output);
-  return true;
 }
 
 }  // namespace kde_pg

@@ -5,7 +5,7 @@
 #include "pg/plan/advise.h"
 
 extern "C" {
-#include "nodes/pathnodes.h"
+#include "nodes/parsenodes.h"
 }
 
 namespace kde_pg {
@@ -14,11 +14,5 @@ namespace kde_pg {
 // grouped query of one table becomes one of the statement's demands. *joins: whether one groups a
 // join. query is scribbled on. Errors: those of planning.
 void demands_of(Advice* advice, AdvisedStatement* statement, ::Query* query, bool* joins);
-
-// Whether what is being planned is such a statement.
-bool is_planning_advised();
-
-// While a grouping is planned: whether it is of such a statement, and no plan for it is wanted.
-bool note_advised_grouping(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output);
 
 }  // namespace kde_pg

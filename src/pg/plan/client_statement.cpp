@@ -23,6 +23,7 @@ namespace {
 
 // Executors and utility commands that are at work, and planners.
 int running = 0, planning = 0;
+PlanningWatch* watching = nullptr;
 // Of those: that keep a query's rows, or change others.
 int keeping = 0;
 // The begin of the client's statement in which the library was loaded: what of it had begun by then
@@ -191,6 +192,16 @@ bool is_planning_client_statement() {
   return running == 0 && planning == 1 && !has_context() && is_known();
 }
 int planning_depth() { return planning; }
+
+PlanningWatch* watch_planning(PlanningWatch* watch) {
+  PlanningWatch* before = watching;
+  watching = watch;
+  return before;
+}
+
+PlanningWatch* planning_watch() {
+  return watching != nullptr && watching->depth == planning ? watching : nullptr;
+}
 
 void run_nested(void (*what)(void* argument), void* argument) {
   ++running;

@@ -6,6 +6,9 @@
 // client's own way to run a statement.
 #pragma once
 
+struct PlannerInfo;
+struct RelOptInfo;
+
 namespace kde_pg {
 
 // While a statement is planned: whether that is it. While an executor begins: whether its plan is.
@@ -20,6 +23,17 @@ bool is_beginning_to_keep_rows();
 
 // Planners at work, one within another.
 int planning_depth();
+
+// Of a statement that is planned to be looked at alone: by the planner of that depth, whose groupings
+// are told to note() and get no other path.
+struct PlanningWatch {
+  int depth;
+  void (*note)(PlanningWatch* watch, PlannerInfo* root, RelOptInfo* input, RelOptInfo* output);
+};
+// Returns the one before, which the caller sets again, after an error too; null: none.
+PlanningWatch* watch_planning(PlanningWatch* watch);
+// That of what is being planned; null: none.
+PlanningWatch* planning_watch();
 
 // Runs what(argument) as what a statement calls: none of what it plans and runs is the client's.
 void run_nested(void (*what)(void* argument), void* argument);

@@ -13,7 +13,6 @@
 #include "pg/catalog/density_key.h"
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/stale_answers.h"
-#include "pg/plan/advise_demand.h"
 #include "pg/plan/client_statement.h"
 #include "pg/plan/consent.h"
 #include "pg/plan/plain_answer.h"
@@ -581,7 +580,8 @@ bool is_plain_sql_wanted(const ::Query* top) {
 
 void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
                          RelOptInfo* output, void*) {
-  if (stage != UPPERREL_GROUP_AGG || note_advised_grouping(root, input, output)) return;
+  if (stage != UPPERREL_GROUP_AGG) return;
+  if (PlanningWatch* watch = planning_watch()) return watch->note(watch, root, input, output);
   const bool is_asked = demand_of(root) != nullptr || is_wanted(root);
   const bool is_answered = is_asked && add_plain_path(root, input, output);
   note_grouping(is_answered || (is_asked && is_without_partitions(root, input)));

@@ -6,7 +6,6 @@
 
 #include "pg/base/compat.h"
 #include "pg/base/tree_walk.h"
-#include "pg/plan/advise_demand.h"
 #include "pg/plan/client_statement.h"
 #include "pg/plan/consent.h"
 #include "pg/plan/plain_demand.h"
@@ -234,7 +233,7 @@ bool may_be_answered(Node* node, void* context) {
 
 bool is_candidate(Query* query, int options) {
   const bool is_demanded = demand_to_plan() != nullptr;
-  if (is_planning_advised()) return false;
+  if (planning_watch() != nullptr) return false;
   if (!is_demanded && ((options & CURSOR_OPT_SCROLL) != 0 || !is_plain_sql_wanted(query)))
     return false;
   Parts parts = {is_demanded, false, false};

@@ -10,6 +10,7 @@
 #include "pg/base/pg.h"
 #include "pg/base/pinned.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/meaning.h"
 #include "pg/catalog/planned_rows.h"
 #include "pg/progress/progress.h"
 #include "pg/read/block_range.h"
