@@ -1,5 +1,6 @@
 -- What every answer means: empty and unbounded ranges, special values, exact totals, and what no
 -- answer may do (leave [0, rows] or [min, max], fall as the range grows).
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS answers CASCADE;
 CREATE SCHEMA answers;

@@ -1,5 +1,6 @@
 -- Rows changed since the fit: in every interval by name, and told of where a range reaches beyond
 -- what was fitted. This session's own changes count at once; test/t has those of others.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS changed_rows CASCADE;
 CREATE SCHEMA changed_rows;

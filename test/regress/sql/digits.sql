@@ -1,5 +1,6 @@
 -- Values that double precision cannot tell apart, and spreads that are small beside it: plain SQL has
 -- the exact answer, functions the right one or an interval that holds it.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS digits CASCADE;
 CREATE SCHEMA digits;

@@ -1,4 +1,5 @@
 -- What bad input gets: SQLSTATE, message, detail and hint; and that nothing is changed by it.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS errors CASCADE;
 DROP SCHEMA IF EXISTS "Other.Schema" CASCADE;

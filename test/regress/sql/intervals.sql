@@ -1,4 +1,5 @@
 -- Intervals, required accuracy, histograms, and the design effect of sampling by blocks.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS intervals CASCADE;
 CREATE SCHEMA intervals;

@@ -2,6 +2,7 @@
 -- conditional mean; the type's forms of a density of several columns.
 --
 -- All rows of the tables are in the samples: every row then stands for itself, and answers are exact.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS joint CASCADE;
 CREATE SCHEMA joint;

@@ -1,4 +1,5 @@
 -- What questions about several columns refuse, and to whom.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS joint_errors CASCADE;
 DROP ROLE IF EXISTS regress_joint_reader;

@@ -1,5 +1,6 @@
 -- What asks of one column by itself, of a column that only a density of several has: its margin, with the
 -- interval that a density of that column alone would have.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS margins CASCADE;
 CREATE SCHEMA margins;

@@ -1,5 +1,6 @@
 -- One question, one answer: the same rows, all of them read, in every form that can hold them. A form
 -- that knows the same gives the same interval; with more changed rows, or more confidence, a wider one.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS one_question CASCADE;
 CREATE SCHEMA one_question;

@@ -3,6 +3,7 @@
 --
 -- The column is a die thrown 600 times, each side 100 times: its density is six atoms, so that
 -- every answer is exact and a call that was taken otherwise shows.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS overloads CASCADE;
 CREATE SCHEMA overloads;

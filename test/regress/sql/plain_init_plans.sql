@@ -1,6 +1,7 @@
 -- What bounds, lists and conditions are compared with may be a subquery's value, a function's or a domain's: it
 -- is computed as a part of the statement, never where its errors are caught. Each question once with plain values
 -- and once with subqueries.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET search_path = public;
 CREATE SCHEMA plain_init_plans;
 SET search_path = plain_init_plans, public;

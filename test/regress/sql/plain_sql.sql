@@ -1,5 +1,6 @@
 -- Plain SQL by densities of every row: what the session gets with kde_aqp.approximate on is what it
 -- gets with it off, and by whom.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET search_path = public;
 CREATE SCHEMA plain_sql;
 SET search_path = plain_sql, public;

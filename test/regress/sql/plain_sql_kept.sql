@@ -1,6 +1,7 @@
 -- With kde_aqp.approximate = 'all' functions are answered by densities, too, but for what a statement may keep:
 -- INSERT and its like, COPY FROM, ALTER TABLE, indexes, CREATE TABLE AS, with their defaults, checks, triggers and
 -- generated columns, and for what policies ask.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET search_path = public;
 CREATE SCHEMA plain_sql_kept;
 SET search_path = plain_sql_kept, public;

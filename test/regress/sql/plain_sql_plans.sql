@@ -1,6 +1,7 @@
 -- Plain SQL in whatever else plans and sessions do: parameters of generic plans and of other queries' rows,
 -- expressions over aggregates, subplans in HAVING, VERBOSE, JIT, parallel plans, cursors, savepoints, roles,
 -- DDL between plan and execution. The NOTICE says that a density has answered.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET search_path = public;
 CREATE SCHEMA plain_sql_plans;
 SET search_path = plain_sql_plans, public;

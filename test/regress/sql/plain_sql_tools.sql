@@ -1,5 +1,6 @@
 -- What tools that draw charts send: Grafana's macros, Metabase's and Superset's PostgreSQL, Tableau and the like.
 -- Who answers, and that the rows are those of the exact plan.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET search_path = public;
 CREATE SCHEMA plain_sql_tools;
 SET search_path = plain_sql_tools, public;

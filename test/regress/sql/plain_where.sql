@@ -1,5 +1,6 @@
 -- Conditions as questions: categories, lists and ends of intervals in plain SQL; approx_where() and
 -- kde_explain_query().
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET search_path = public;
 CREATE SCHEMA plain_where;
 SET search_path = plain_where, public;

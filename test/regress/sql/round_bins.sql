@@ -1,6 +1,7 @@
 -- Bins with round ends: which steps are taken, that edges are written as the column's type writes them,
 -- and that counts are those of SQL's own grouping by the same step. Every value is known, so that all is
 -- exact.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS round_bins CASCADE;
 CREATE SCHEMA round_bins;

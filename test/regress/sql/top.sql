@@ -1,5 +1,6 @@
 -- The most frequent values and how many different ones there are, where a density knows; and that it says
 -- so where it does not.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS top CASCADE;
 CREATE SCHEMA top;

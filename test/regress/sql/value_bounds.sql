@@ -1,5 +1,6 @@
 -- What rows changed may hold: anything that the column's type, a constraint or the range allows. And
 -- they are k, whatever the number of groups.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS value_bounds CASCADE;
 CREATE SCHEMA value_bounds;
