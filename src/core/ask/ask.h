@@ -13,6 +13,17 @@ namespace kde {
 // one column has one side at most.
 using Box = std::span<const BoxSide>;
 
+// With room for its sides.
+struct OwnBox {
+  BoxSide side[kMaxColumns];
+  int sides = 0;
+
+  void add(int column, const Range& range, const WordSet* words) {
+    side[sides++] = {column, range, words};
+  }
+  Box box() const { return {side, static_cast<std::size_t>(sides)}; }
+};
+
 // The rows without a target.
 inline constexpr int kRowsThemselves = -1;
 

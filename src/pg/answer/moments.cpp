@@ -11,19 +11,14 @@ namespace kde_pg {
 namespace {
 
 // The question as the density has it.
-struct AskedBox {
-  kde::BoxSide side[kde::kMaxColumns];
-  int sides;
+struct AskedBox : kde::OwnBox {
   int target;
-
-  kde::Box box() const { return {side, static_cast<std::size_t>(sides)}; }
 };
 
 AskedBox box_of(const Question& q, const AnsweringDensity& density, const kde::Range* ranges) {
   AskedBox out;
   out.target = q.measure < 0 ? kde::kRowsThemselves : density.place[q.measure];
-  out.sides = q.sides;
-  for (int i = 0; i < q.sides; ++i) out.side[i] = {density.place[i], ranges[i], density.words[i]};
+  for (int i = 0; i < q.sides; ++i) out.add(density.place[i], ranges[i], density.words[i]);
   return out;
 }
 

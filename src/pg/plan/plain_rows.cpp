@@ -64,10 +64,9 @@ const kde::Interval& PlainTotal::interval(PlainAnswer answer) const {
   }
 }
 
-PlainRows::AskedBox PlainRows::box_of(const kde::Range& first) const {
-  AskedBox out;
-  out.sides = plan_.key.columns;
-  for (int i = 0; i < out.sides; ++i) out.side[i] = {i, i == 0 ? first : range[i], words[i]};
+kde::OwnBox PlainRows::box_of(const kde::Range& first) const {
+  kde::OwnBox out;
+  for (int i = 0; i < plan_.key.columns; ++i) out.add(i, i == 0 ? first : range[i], words[i]);
   return out;
 }
 
@@ -78,7 +77,7 @@ kde::IntervalOptions PlainRows::with_bounds(int column) const {
 }
 
 kde::Evidence PlainRows::ask(kde::Wanted wanted, int column, const kde::Range& first) const {
-  const AskedBox asked = box_of(first);
+  const kde::OwnBox asked = box_of(first);
   return kde::ask(wanted, density, asked.box(), column,
                   wanted == kde::Wanted::count ? options : with_bounds(column));
 }
@@ -178,7 +177,7 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
   }
   // Measures have none.
   if (a.column < plan_.key.columns) {
-    const AskedBox asked = box_of(range[0]);
+    const kde::OwnBox asked = box_of(range[0]);
     if (has_special_values(kde::moments_in(density, asked.box(), a.column)))
       return state_.refuse(PlainOutcome::not_finite);
   }

@@ -58,12 +58,7 @@ class PlainRows {
   kde::ChangedRows changes_by_new(const PlainAggregate& a, const kde::Range& of) const;
 
  private:
-  struct AskedBox {
-    kde::BoxSide side[kde::kMaxColumns];
-    int sides;
-    kde::Box box() const { return {side, static_cast<std::size_t>(sides)}; }
-  };
-  AskedBox box_of(const kde::Range& first) const;
+  kde::OwnBox box_of(const kde::Range& first) const;
   kde::Evidence ask(kde::Wanted wanted, int column, const kde::Range& first) const;
   const kde::Evidence& known(kde::Wanted wanted, int column);
   kde::IntervalOptions with_bounds(int column) const;
