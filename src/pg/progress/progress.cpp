@@ -6,7 +6,6 @@
 
 #include "pg/base/interrupts.h"
 #include "pg/base/shared_memory.h"
-#include "pg/progress/progress_shared.h"
 
 extern "C" {
 #include "access/parallel.h"
