@@ -145,10 +145,7 @@ Datum kde_sample(PG_FUNCTION_ARGS) {
   const TableColumn column = column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)));
   // Before the lock, so that nobody queues for what he may not read, and again with it.
   (void)check_selectable(column);
-  Relation relation = try_relation_open(column.relation, AccessShareLock);
-  if (relation == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", column.relation)));
+  Relation relation = open_relation(column.relation);
   check_kind(relation);
   const bool has_policies = check_selectable(column);
   DensityRequest request;
