@@ -1,6 +1,6 @@
 // fit_column's automatic on columns of every kind: the fit succeeds, what is stored is what was
 // there, and every answer keeps its promises whatever the column (a random search over mixtures).
-#include "core/fit/fit_automatic.h"
+#include "core/fit/described.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "core/fit/fit_automatic.h"
+#include "core/fit/described.h"
 #include "distinct.h"
 #include "fitted.h"
 #include "stop_at.h"

@@ -1,11 +1,10 @@
 // The steps of `auto`: lattice, single values, cells, bandwidth, estimate.
-#include "core/fit/fit_automatic.h"
+#include "core/fit/described.h"
 
 #include "core/estimate/adaptive.h"
 #include "core/estimate/cells.h"
 #include "core/estimate/clumps.h"
 #include "core/estimate/lattice.h"
-#include "core/fit/described.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"
 

@@ -23,23 +23,27 @@ Status out_of_memory() {
 }  // namespace
 
 Status Groups::find(const GroupCodes& codes, Group** group) {
-  if (groups_.empty() || groups_[latest_].codes != codes) {
-    const auto [at, fresh] = index_.try_emplace(codes, groups_.size());
-    latest_ = at->second;
-    if (fresh) {
-      if (groups_.size() == most_)
-        return Status::error(Code::too_large, "there are more than %zu groups", most_);
-      groups_.emplace_back();
-      groups_.back().codes = codes;
-      groups_.back().sampler = std::make_unique<Sampler>(sampling_);
+  try {
+    if (groups_.empty() || groups_[latest_].codes != codes) {
+      const auto [at, fresh] = index_.try_emplace(codes, groups_.size());
+      latest_ = at->second;
+      if (fresh) {
+        if (groups_.size() == most_)
+          return Status::error(Code::too_large, "there are more than %zu groups", most_);
+        groups_.emplace_back();
+        groups_.back().codes = codes;
+        groups_.back().sampler = std::make_unique<Sampler>(sampling_);
+      }
     }
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
   }
   *group = &groups_[latest_];
   return Status::success();
 }
 
 Status Groups::find_for_row(const GroupCodes& codes, Group** group) {
-  if (Status s = find(codes, group); !s.ok() || *group == nullptr) return s;
+  if (Status s = find(codes, group); !s.ok()) return s;
   Group& found = **group;
   if (blocks_ == 0 || found.last_block == blocks_ || found.whole != nullptr)
     return Status::success();
@@ -49,31 +53,23 @@ Status Groups::find_for_row(const GroupCodes& codes, Group** group) {
 }
 
 Status Groups::add(const GroupCodes& codes, double x, std::span<const double> y) noexcept {
-  try {
-    Group* group = nullptr;
-    if (Status s = find_for_row(codes, &group); !s.ok() || group == nullptr) return s;
-    (group->whole != nullptr ? group->whole_rows : group->rows) += 1;
-    return (group->whole != nullptr ? group->whole : group->sampler)->add(x, y);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
+  Group* group = nullptr;
+  if (Status s = find_for_row(codes, &group); !s.ok()) return s;
+  (group->whole != nullptr ? group->whole_rows : group->rows) += 1;
+  return (group->whole != nullptr ? group->whole : group->sampler)->add(x, y);
 }
 
 Status Groups::add_null(const GroupCodes& codes) noexcept {
-  try {
-    Group* group = nullptr;
-    if (Status s = find_for_row(codes, &group); !s.ok() || group == nullptr) return s;
-    (group->whole != nullptr ? group->whole : group->sampler)->add_null();
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
+  Group* group = nullptr;
+  if (Status s = find_for_row(codes, &group); !s.ok()) return s;
+  (group->whole != nullptr ? group->whole : group->sampler)->add_null();
   return Status::success();
 }
 
 Status Groups::begin_whole(const GroupCodes& codes) noexcept {
+  Group* group = nullptr;
+  if (Status s = find(codes, &group); !s.ok()) return s;
   try {
-    Group* group = nullptr;
-    if (Status s = find(codes, &group); !s.ok() || group == nullptr) return s;
     group->whole = std::make_unique<Sampler>(sampling_);
   } catch (const std::bad_alloc&) {
     return out_of_memory();

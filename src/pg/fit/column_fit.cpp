@@ -4,8 +4,7 @@
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
 #include "pg/device/device.h"
-#include "pg/fit/bandwidth.h"
-#include "pg/fit/expected_error.h"
+#include "pg/fit/arrays.h"
 
 #include "core/kde.h"
 

@@ -11,6 +11,10 @@ namespace kde_pg {
 // Error 22023 for a name that is not one of a method for one column.
 kde::Method read_column_method(const char* name);
 
+// The share of a count of 1 % of the rows that answers may be off by ("0.36 %"), or "exact", of the
+// column of a density, or with groups the worst of the largest of them; palloc'ed or a literal; null
+// where it is not known (expected_error.cpp).
+const char* expected_error_text(const kde::Header* density);
 // What a density says of itself, of *fit.
 void describe_density(const kde::Header* density, DensityFit* fit);
 

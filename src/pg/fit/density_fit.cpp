@@ -1,16 +1,19 @@
-// kde_fit of one density, and that of a refresh: which road it takes.
+// kde_fit of one density, and that of a refresh: which road it takes; kde_sample.
 #include "pg/fit/density_fit.h"
 
 #include "pg/base/pinned.h"
 #include "pg/catalog/as_fitted.h"
+#include "pg/catalog/column_name.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/privileges.h"
 #include "pg/catalog/shards.h"
-#include "pg/fit/bandwidth.h"
+#include "pg/fit/arrays.h"
 #include "pg/fit/fit_record.h"
 #include "pg/fit/part_fit.h"
 #include "pg/fit/road.h"
 #include "pg/fit/store.h"
+#include "pg/type/density_datum.h"
 
 extern "C" {
 #include "access/relation.h"
@@ -130,4 +133,39 @@ Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {5, 6, 7, 8
 KDE_EXPORT(kde_fit_columns);
 Datum kde_fit_columns(PG_FUNCTION_ARGS) {
   return kde_pg::fit_by_call(fcinfo, {-1, -1, 5, 6, 7, 8, 9, -1});
+}
+
+// A density of one's own, as a value: of the rows that the current user may read.
+// kde_sample(regclass, name, seed)
+KDE_EXPORT(kde_sample);
+Datum kde_sample(PG_FUNCTION_ARGS) {
+  using namespace kde_pg;
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, "column_name");
+  const TableColumn column = column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)));
+  // Before the lock, so that nobody queues for what he may not read, and again with it.
+  (void)check_selectable(column);
+  Relation relation = open_relation(column.relation);
+  check_kind(relation);
+  const bool has_policies = check_selectable(column);
+  DensityRequest request;
+  request.key = key_of(column);
+  request.asked = {};
+  request.asked.method = "auto";
+  request.asked.sample_rows = kAllRowsRead;
+  request.asked.seed = PG_ARGISNULL(2) ? random_seed() : PG_GETARG_INT64(2);
+  Road road;
+  road.begin(&request, 1, relation);
+  progress_begin(request.key, request.operation);
+  ScanOptions options = scan_options(request);
+  options.as_owner = false;
+  options.by_query = has_policies;
+  road.read(options, false);
+  road.check_something_to_fit();
+  road.fit();
+  const Datum density = density_to_datum(road.estimate().density());
+  progress_end();
+  road.end();
+  relation_close(relation, NoLock);
+  return density;
 }

@@ -1,8 +1,7 @@
 // What answers to come may be off by, in words: the half widths of 95 % intervals, of ranges that
 // hold 1 % and 10 % of the rows (kde::expected_errors). Where every row was read they are bounds.
 // With groups they are of each group's answers, as nobody asks such a density for its column.
-#include "pg/fit/expected_error.h"
-
+#include "pg/fit/column_fit.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
@@ -79,8 +78,8 @@ const char* percent(double share) {
   return share < 0.995 ? psprintf("%.2g %%", 100 * share) : psprintf("%.0f %%", 100 * share);
 }
 
-}  // namespace
-
+// palloc'ed or a literal; null where it is not known: counts of 1 % and of 10 % of the rows, with two
+// ends and beyond a bound, and means of 10 %.
 const char* expected_errors_text(const kde::Header* density) {
   const Errors e = errors_of(density);
   if (!e.known) return nullptr;
@@ -96,6 +95,8 @@ const char* expected_errors_text(const kde::Header* density) {
       "%s, mean of 10 %% %.2g standard deviations",
       of, who, percent(e.few.count), percent(e.many.count), percent(e.many.one_sided), e.many.mean);
 }
+
+}  // namespace
 
 const char* expected_error_text(const kde::Header* density) {
   const Errors e = errors_of(density);

@@ -103,15 +103,26 @@ void check_sample_fits(int64 rows, Size bytes_per_row, const char* hint) {
 
 namespace {
 
-Relation open_checked(Oid relation, void (*check)(Oid relation)) {
-  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", relation)));
-  check(relation);
+[[noreturn]] void raise_no_relation(Oid relation) {
+  ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                  errmsg("relation with OID %u does not exist", relation)));
+  pg_unreachable();
+}
+
+}  // namespace
+
+Relation open_relation(Oid relation) {
   Relation rel = try_relation_open(relation, AccessShareLock);
-  if (rel == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", relation)));
+  if (rel == nullptr) raise_no_relation(relation);
+  return rel;
+}
+
+namespace {
+
+Relation open_checked(Oid relation, void (*check)(Oid relation)) {
+  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation))) raise_no_relation(relation);
+  check(relation);
+  Relation rel = open_relation(relation);
   check(relation);
   return rel;
 }

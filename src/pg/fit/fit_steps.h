@@ -43,11 +43,13 @@ Size memory_limit();
 // Error 54000 if a sample of so many rows, at so many bytes each, is beyond it; with `hint`.
 void check_sample_fits(int64 rows, Size bytes_per_row, const char* hint);
 
-// Opens and locks a relation of the caller's own until the transaction ends. Ownership is checked
-// before the lock, so that nobody queues for another's table, and again with it.
+// Opens and locks a relation until the transaction ends. Error 42P01.
+Relation open_relation(Oid relation);
+// That of a relation of the caller's own. Ownership is checked before the lock, so that nobody
+// queues for another's table, and again with it.
 Relation open_owned_relation(Oid relation);
-// The same of a relation that the caller may maintain (check_may_maintain), for a fit;
-// check_may_fit has to follow.
+// That of a relation that the caller may maintain (check_may_maintain), for a fit; check_may_fit
+// has to follow.
 Relation open_maintained_relation(Oid relation);
 
 // What a caller who is not the owner may fit (42501): columns, as expressions and filters would run

@@ -4,7 +4,6 @@
 #include "pg/base/owned.h"
 #include "pg/base/pinned.h"
 #include "pg/fit/column_fit.h"
-#include "pg/fit/expected_error.h"
 #include "pg/read/categories.h"
 #include "pg/read/look_up.h"
 

@@ -5,7 +5,7 @@
 #include "pg/base/owned.h"
 #include "pg/catalog/expression.h"
 #include "pg/device/device.h"
-#include "pg/fit/bandwidth.h"
+#include "pg/fit/arrays.h"
 #include "pg/fit/estimate.h"
 #include "pg/fit/word_fit.h"
 

@@ -482,10 +482,7 @@ Datum kde_shard_density(PG_FUNCTION_ARGS) {
                                         static_cast<int32>(kLeastPartBytes)));
   // Shards that were filled alike must not give the same blocks.
   request.asked.seed = PG_GETARG_INT64(8) ^ static_cast<int64>(static_cast<uint64>(oid) << 20);
-  Relation relation = try_relation_open(oid, AccessShareLock);
-  if (relation == nullptr)
-    ereport(ERROR,
-            (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", oid)));
+  Relation relation = open_relation(oid);
   check_kind(relation);
   check_readable(request.key);
   ScanOptions options = scan_options(request, Max(PG_GETARG_INT64(6), INT64CONST(1)));

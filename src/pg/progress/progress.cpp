@@ -6,7 +6,6 @@
 
 #include "pg/base/interrupts.h"
 #include "pg/base/shared_memory.h"
-#include "pg/progress/progress_shared.h"
 
 extern "C" {
 #include "access/parallel.h"
@@ -86,23 +85,13 @@ void watch_work(kde::Control* control) {
   control->on_stage = stage_begun;
 }
 
+// Of work on a relation.
 void describe(void* arg) {
+  constexpr const char* kDoing[] = {"fitting a density to", "refreshing the density of",
+                                    "measuring the drift of"};
   const Level* level = static_cast<const Level*>(arg);
-  const char* phase = phase_name(level->report.phase);
-  switch (level->report.operation) {
-    case Operation::fit:
-      errcontext("fitting a density to %s (%s)", level->what, phase);
-      break;
-    case Operation::refresh:
-      errcontext("refreshing the density of %s (%s)", level->what, phase);
-      break;
-    case Operation::drift:
-      errcontext("measuring the drift of %s (%s)", level->what, phase);
-      break;
-    case Operation::bandwidth:
-    case Operation::evaluate:
-      break;
-  }
+  errcontext("%s %s (%s)", kDoing[static_cast<int>(level->report.operation)], level->what,
+             phase_name(level->report.phase));
 }
 
 // A new innermost level, not yet shown; null where there is no room for it.

@@ -5,14 +5,11 @@
 #pragma once
 
 #include "pg/catalog/density_key.h"
+#include "pg/progress/progress_shared.h"
 
 #include "core/kde.h"
 
 namespace kde_pg {
-
-enum class Operation { fit, refresh, drift, bandwidth, evaluate };
-enum class Phase { waiting_for_lock, scanning, selecting, estimating, storing };
-enum class Unit { none, blocks, rows, pairs, steps };
 
 const char* operation_name(Operation operation);
 const char* phase_name(Phase phase);  // as in kde_progress

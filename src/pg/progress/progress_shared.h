@@ -6,13 +6,20 @@
 // slots are, work goes on and is not shown.
 #pragma once
 
-#include "pg/progress/progress.h"
+#include "pg/base/pg.h"
+
+#include "core/kde.h"
 
 extern "C" {
+#include "access/attnum.h"
 #include "datatype/timestamp.h"
 }
 
 namespace kde_pg {
+
+enum class Operation { fit, refresh, drift, bandwidth, evaluate };
+enum class Phase { waiting_for_lock, scanning, selecting, estimating, storing };
+enum class Unit { none, blocks, rows, pairs, steps };
 
 // A report, as it was at one moment.
 struct ProgressReport {

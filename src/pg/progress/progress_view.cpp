@@ -2,7 +2,7 @@
 // density, seen by its user and the members of pg_read_all_stats, as rows of pg_stat_activity are.
 #include "pg/base/result_set.h"
 #include "pg/base/row.h"
-#include "pg/progress/progress_shared.h"
+#include "pg/progress/progress.h"
 
 extern "C" {
 #include "catalog/pg_authid.h"

@@ -1,7 +1,7 @@
 // A hash table of values, by their type's own functions.
 #include "pg/read/categories.h"
 
-#include "pg/read/word_finder.h"
+#include "pg/base/pinned.h"
 
 extern "C" {
 #include "access/detoast.h"
@@ -97,10 +97,6 @@ void Categories::check_text(Datum value) const {
                            name_, most_text_),
                     errhint("Group by an expression that gives shorter values.")));
   pfree(text);
-}
-
-double Categories::take(Datum value) {
-  return finder_ != nullptr ? finder_->rank(value) : number(value);
 }
 
 Datum Categories::detoasted(Datum value) const {

@@ -13,8 +13,6 @@ extern "C" {
 
 namespace kde_pg {
 
-class WordFinder;
-
 // Trivially destructible: what it holds is its context's.
 class Categories {
  public:
@@ -27,10 +25,13 @@ class Categories {
   uint32 find(Datum value);
   uint32 size() const { return size_; }
 
-  // In the place of begin(): values are not numbered, but have the ranks of words.
-  void rank_by(WordFinder* finder) { finder_ = finder; }
+  // In the place of begin(): values are not numbered, but have the ranks of a WordFinder's words.
+  void rank_by(double (*rank)(void* finder, Datum value), void* finder) {
+    rank_ = rank;
+    finder_ = finder;
+  }
   // What a sink gets of a non-null value: its number, or its rank.
-  double take(Datum value);
+  double take(Datum value) { return rank_ != nullptr ? rank_(finder_, value) : number(value); }
 
   // Values take no more memory than so many bytes (0: any). Beyond it error 54000; or, where none
   // is to be raised, values are no longer told apart: all are number 0.
@@ -73,7 +74,8 @@ class Categories {
     return OutputFunctionCall(const_cast<FmgrInfo*>(&output_), value);
   }
 
-  WordFinder* finder_ = nullptr;
+  double (*rank_)(void* finder, Datum value) = nullptr;
+  void* finder_ = nullptr;
   Size most_bytes_ = 0, most_text_ = 0;  // 0: any
   bool raises_ = true, given_up_ = false;
   Size bytes_ = 0;           // used

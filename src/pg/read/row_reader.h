@@ -1,7 +1,9 @@
 // From a table's row to the numbers of a density's columns.
 #pragma once
 
-#include "pg/read/scan.h"
+#include "pg/base/values.h"
+#include "pg/catalog/density_key.h"
+#include "pg/read/row_sink.h"
 
 extern "C" {
 #include "executor/tuptable.h"
@@ -17,7 +19,7 @@ inline constexpr int kRowsPerBreath = 1000;
 // Trivially destructible. What it allocates goes with the memory context it was begun in.
 class RowReader {
  public:
-  // key, value_types, doing: as of scan_rows(), which outlive the reader.
+  // key, value_types, doing: as of scan_rows() (scan.h), which outlive the reader.
   void begin(const DensityKey& key, const kde::ValueType* value_types, const char* doing,
              RowSink* sink);
   void end();

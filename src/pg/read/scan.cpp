@@ -69,61 +69,31 @@ DensityKey columns_read(const DensityKey& key) {
 }
 
 // Trivially destructible.
-class Scan {
- public:
-  Scan(Relation relation, const DensityKey& key, const ScanOptions& options, RowSink* sink,
-       const char* doing)
-      : relation_(relation),
-        key_(columns_read(key)),
-        options_(options),
-        sink_(sink),
-        doing_(doing),
-        random_(options.seed ^ kSeedSalt) {}
+struct Scan {
+  Relation relation;
+  DensityKey key;
+  const ScanOptions& options;
+  RowSink* sink;
+  const char* doing;
+  kde::Random random;
+  Relation root = nullptr;  // of what is read: the leaf that is wanted, or the relation
+  Snapshot snapshot = nullptr;
 
-  // Locks the leaves and takes the snapshot, noting in `caller` what proves that nothing changed.
-  void begin(MemoryContext caller, ScanResult* result);
-  // Which rows of which leaves are read, and how.
-  void plan(const ScanResult& result);
-  void run(const kde::ValueType* value_types, ScanResult* result);
-  void end();
-
- private:
-  void collect_leaves();
-  bool are_leaves_of(const Proof& proof) const;
-  void merge_leaves();
-  bool count_foreign_blocks();
-  void leave_out_empty_ends();
-  uint64 blocks() const;
-  const char* query_of(Relation rel, bool with_descendants, bool summary = false) const;
-  void read_summary();
-  void read_leaf(const Leaf& leaf, Relation rel);
-  void read_whole(const Leaf& leaf, Relation rel, double keep);
-  void read_query(const Leaf& leaf, const char* query, double keep);
-  void read_blocks(Relation rel, uint64 count);
-
-  Relation relation_;
-  Relation root_ = nullptr;  // of what is read: the leaf that is wanted, or the relation
-  DensityKey key_;
-  const ScanOptions& options_;
-  RowSink* sink_;
-  const char* doing_;
-  RowReader reader_;
-  kde::Random random_;
-  Snapshot snapshot_ = nullptr;
-
-  Leaf* leaf_ = nullptr;
-  int leaves_ = 0;
-  double expected_rows_ = 0;  // as the planner would say
-  bool beneath_ = false;      // rows elsewhere lie in tables beneath
-  bool by_summary_ = false;   // the summary of the whole tree, in the place of its rows
-  bool every_row_ = false;
-  uint64 blocks_ = 0, wanted_ = 0;  // of all leaves laid end to end
-  uint64* chosen_ = nullptr;        // unless every_row_: so many of them
+  // The plan:
+  Leaf* leaf = nullptr;
+  int leaves = 0;
+  double expected_rows = 0;  // as the planner would say
+  bool beneath = false;      // rows elsewhere lie in tables beneath
+  bool by_summary = false;   // the summary of the whole tree, in the place of its rows
+  bool every_row = false;
+  uint64 blocks = 0, wanted = 0;  // of all leaves laid end to end
+  uint64* chosen = nullptr;       // unless every_row: so many of them
 
   // While it runs:
-  uint64 first_ = 0;        // number of the leaf's first block
-  uint64 next_chosen_ = 0;  // first of chosen_[] in the leaf or after it
-  int64 rows_read_ = -1;    // by queries; -1: blocks are counted, not rows
+  RowReader reader = {};
+  uint64 first = 0;        // number of the leaf's first block
+  uint64 next_chosen = 0;  // first of chosen[] in the leaf or after it
+  int64 rows_read = -1;    // by queries; -1: blocks are counted, not rows
 };
 
 // --------------------------------------------------------------------------------- leaves
@@ -162,12 +132,12 @@ double planned_rows_of(Relation rel) {
   return Max(rows, 0.0);
 }
 
-void Scan::collect_leaves() {
+void collect_leaves(Scan* s) {
   // The relation itself comes first, its descendants in an order that does not change.
-  const Oid top = RelationGetRelid(relation_);
-  List* members = OidIsValid(options_.leaf) ? list_make1_oid(options_.leaf)
-                                            : find_all_inheritors(top, AccessShareLock, nullptr);
-  leaf_ = static_cast<Leaf*>(palloc(list_length(members) * sizeof(Leaf)));
+  const Oid top = RelationGetRelid(s->relation);
+  List* members = OidIsValid(s->options.leaf) ? list_make1_oid(s->options.leaf)
+                                              : find_all_inheritors(top, AccessShareLock, nullptr);
+  s->leaf = static_cast<Leaf*>(palloc(list_length(members) * sizeof(Leaf)));
   ListCell* cell;
   foreach (cell, members) {
     Relation rel = table_open(lfirst_oid(cell), NoLock);
@@ -179,12 +149,12 @@ void Scan::collect_leaves() {
       Leaf leaf = {};
       leaf.relation = RelationGetRelid(rel);
       leaf.foreign = rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE;
-      leaf.by_query = leaf.foreign || RowReader::needs_query(relation_, key_, rel);
+      leaf.by_query = leaf.foreign || RowReader::needs_query(s->relation, s->key, rel);
       leaf.by_block = !leaf.by_query && rel->rd_tableam != nullptr &&
                       rel->rd_tableam->scan_set_tidrange != nullptr;
       if (leaf.by_block) leaf.blocks = RelationGetNumberOfBlocks(rel);
-      expected_rows_ += planned_rows_of(rel);
-      leaf_[leaves_++] = leaf;
+      s->expected_rows += planned_rows_of(rel);
+      s->leaf[s->leaves++] = leaf;
     }
     table_close(rel, NoLock);
   }
@@ -192,12 +162,12 @@ void Scan::collect_leaves() {
 }
 
 // Whether a proof is of these: one may have been attached or detached in between.
-bool Scan::are_leaves_of(const Proof& proof) const {
+bool are_leaves_of(const Scan& s, const Proof& proof) {
   if (!proof.known) return true;
-  if (proof.leaves != leaves_) return false;
+  if (proof.leaves != s.leaves) return false;
   const ProofLeaf* end = proof.leaf + proof.leaves;
-  for (int i = 0; i < leaves_; ++i) {
-    const Oid relation = leaf_[i].relation;
+  for (int i = 0; i < s.leaves; ++i) {
+    const Oid relation = s.leaf[i].relation;
     const ProofLeaf* at =
         std::lower_bound(static_cast<const ProofLeaf*>(proof.leaf), end, relation,
                          [](const ProofLeaf& leaf, Oid wanted) { return leaf.relation < wanted; });
@@ -207,28 +177,28 @@ bool Scan::are_leaves_of(const Proof& proof) const {
 }
 
 // In the place of the leaves where the planner goes elsewhere for their rows: what one query sees.
-void Scan::merge_leaves() {
+void merge_leaves(Scan* s) {
   Leaf all = {};
-  all.relation = RelationGetRelid(root_);
+  all.relation = RelationGetRelid(s->root);
   all.by_query = all.with_descendants = true;
-  leaf_[0] = all;
-  leaves_ = 1;
+  s->leaf[0] = all;
+  s->leaves = 1;
 }
 
-uint64 Scan::blocks() const {
+uint64 all_blocks(const Scan& s) {
   uint64 sum = 0;
-  for (int i = 0; i < leaves_; ++i) sum += leaf_[i].blocks;
+  for (int i = 0; i < s.leaves; ++i) sum += s.leaf[i].blocks;
   return sum;
 }
 
 // Blocks are drawn from those up to the last that holds a row: the empty ones after it have no part
 // in the total. Of heap tables alone is it known that a TID's block is a block of the main fork.
-void Scan::leave_out_empty_ends() {
-  for (int i = 0; i < leaves_; ++i) {
-    Leaf& leaf = leaf_[i];
+void leave_out_empty_ends(Scan* s) {
+  for (int i = 0; i < s->leaves; ++i) {
+    Leaf& leaf = s->leaf[i];
     Relation rel = table_open(leaf.relation, NoLock);
     if (leaf.by_block && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
-      leaf.blocks = end_of_rows(rel, snapshot_);
+      leaf.blocks = end_of_rows(rel, s->snapshot);
     table_close(rel, NoLock);
   }
 }
@@ -236,15 +206,15 @@ void Scan::leave_out_empty_ends() {
 // What the rows of a leaf are read by where they do not lie in a table of this server, or a column
 // is computed when read. Texts are canonical, so names in them need no search path.
 // summary: not the rows, but their summary.
-const char* Scan::query_of(Relation rel, bool with_descendants, bool summary) const {
+const char* query_of(const Scan& s, Relation rel, bool with_descendants, bool summary = false) {
   StringInfoData query;
   initStringInfo(&query);
   appendStringInfoString(&query, "SELECT ");
-  for (int k = 0; k < key_.columns; ++k) {
-    const KeyColumn& column = key_.column[k];
+  for (int k = 0; k < s.key.columns; ++k) {
+    const KeyColumn& column = s.key.column[k];
     const char* text = column.text;
     if (column.attnum != 0) {
-      const AttrNumber attnum = leaf_attnum(relation_, column.attnum, rel);
+      const AttrNumber attnum = leaf_attnum(s.relation, column.attnum, rel);
       text = quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attname));
     }
     appendStringInfo(&query, summary ? "%skde_aqp.summary(%s)" : "%s%s", k > 0 ? ", " : "", text);
@@ -252,19 +222,19 @@ const char* Scan::query_of(Relation rel, bool with_descendants, bool summary) co
   appendStringInfo(&query, " FROM %s%s", with_descendants ? "" : "ONLY ",
                    quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
                                               RelationGetRelationName(rel)));
-  if (key_.has_filter()) appendStringInfo(&query, " WHERE (%s)", key_.filter);
+  if (s.key.has_filter()) appendStringInfo(&query, " WHERE (%s)", s.key.filter);
   return query.data;
 }
 
 // Foreign leaves whose blocks can be read alone join the others. Whether there are some.
-bool Scan::count_foreign_blocks() {
+bool count_foreign_blocks(Scan* s) {
   bool some = false;
-  for (int i = 0; i < leaves_; ++i) {
-    Leaf& leaf = leaf_[i];
+  for (int i = 0; i < s->leaves; ++i) {
+    Leaf& leaf = s->leaf[i];
     if (!leaf.foreign) continue;
     if (!some) progress_phase(Phase::scanning);
     Relation rel = table_open(leaf.relation, NoLock);
-    leaf.blocks = foreign_blocks(rel, query_of(rel, false), key_.has_filter());
+    leaf.blocks = foreign_blocks(rel, query_of(*s, rel, false), s->key.has_filter());
     table_close(rel, NoLock);
     leaf.by_block = leaf.blocks > 0;
     some |= leaf.by_block;
@@ -274,93 +244,93 @@ bool Scan::count_foreign_blocks() {
 
 // ------------------------------------------------------------------------------------- the plan
 
-void Scan::begin(MemoryContext caller, ScanResult* result) {
-  collect_leaves();
-  root_ = OidIsValid(options_.leaf) ? table_open(options_.leaf, NoLock) : relation_;
+void begin(Scan* s, MemoryContext caller, ScanResult* result) {
+  collect_leaves(s);
+  s->root = OidIsValid(s->options.leaf) ? table_open(s->options.leaf, NoLock) : s->relation;
   // The caller may have waited for the table, or for another session's fit of the same columns: the
   // statement's snapshot would then show older rows than those already fitted, or none after
   // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
   const bool old = IsolationUsesXactSnapshot();
-  const ProofBegun begun = begin_proof(RelationGetRelid(root_));
+  const ProofBegun begun = begin_proof(RelationGetRelid(s->root));
   PushActiveSnapshot(old ? GetTransactionSnapshot() : GetLatestSnapshot());
-  snapshot_ = GetActiveSnapshot();
-  result->elsewhere = leaves_ > 0 && rows_are_elsewhere(root_, &beneath_);
+  s->snapshot = GetActiveSnapshot();
+  result->elsewhere = s->leaves > 0 && rows_are_elsewhere(s->root, &s->beneath);
   MemoryContext memory = MemoryContextSwitchTo(caller);
-  result->proof = note_proof(RelationGetRelid(root_), snapshot_, old ? nullptr : &begun);
-  if (!are_leaves_of(result->proof))
+  result->proof = note_proof(RelationGetRelid(s->root), s->snapshot, old ? nullptr : &begun);
+  if (!are_leaves_of(*s, result->proof))
     result->proof = unproven(Unproven::being_changed, result->proof.as_of);
   if (result->elsewhere) result->proof = unproven(Unproven::elsewhere, result->proof.as_of);
   MemoryContextSwitchTo(memory);
 }
 
-void Scan::plan(const ScanResult& result) {
+void plan(Scan* s, const ScanResult& result) {
   // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
-  if (leaves_ > 0 &&
-      (result.elsewhere || options_.by_query || RowReader::needs_query(relation_, key_, relation_)))
-    merge_leaves();
+  if (s->leaves > 0 && (result.elsewhere || s->options.by_query ||
+                        RowReader::needs_query(s->relation, s->key, s->relation)))
+    merge_leaves(s);
   // Where rows are on other servers a query might look for the aggregate there.
-  by_summary_ = options_.every_row && (!result.elsewhere || beneath_) && !options_.by_query &&
-                sink_->takes_summary();
-  auto sample_blocks = static_cast<uint64>(options_.sample_blocks);
-  if (!options_.every_row && count_foreign_blocks())
-    sample_blocks = Max(options_.sample_blocks / kForeignCost, options_.least_blocks);
-  if (!options_.every_row && blocks() > sample_blocks) leave_out_empty_ends();
-  blocks_ = blocks();
-  every_row_ = options_.every_row || blocks_ <= sample_blocks;
-  wanted_ = every_row_ ? blocks_ : sample_blocks;
-  if (every_row_) return;
-  chosen_ =
-      static_cast<uint64*>(MemoryContextAllocHuge(CurrentMemoryContext, wanted_ * sizeof(uint64)));
-  kde::choose_blocks(blocks_, {chosen_, wanted_}, &random_);
+  s->by_summary = s->options.every_row && (!result.elsewhere || s->beneath) &&
+                  !s->options.by_query && s->sink->takes_summary();
+  auto sample_blocks = static_cast<uint64>(s->options.sample_blocks);
+  if (!s->options.every_row && count_foreign_blocks(s))
+    sample_blocks = Max(s->options.sample_blocks / kForeignCost, s->options.least_blocks);
+  if (!s->options.every_row && all_blocks(*s) > sample_blocks) leave_out_empty_ends(s);
+  s->blocks = all_blocks(*s);
+  s->every_row = s->options.every_row || s->blocks <= sample_blocks;
+  s->wanted = s->every_row ? s->blocks : sample_blocks;
+  if (s->every_row) return;
+  s->chosen = static_cast<uint64*>(
+      MemoryContextAllocHuge(CurrentMemoryContext, s->wanted * sizeof(uint64)));
+  kde::choose_blocks(s->blocks, {s->chosen, s->wanted}, &s->random);
 }
 
 // -------------------------------------------------------------------------------------- its run
 
 // Every row, or each with probability `keep`.
-void Scan::read_whole(const Leaf& leaf, Relation rel, double keep) {
+void read_whole(Scan* s, const Leaf& leaf, Relation rel, double keep) {
   BlockNumber block = InvalidBlockNumber;
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
-  TableScanDesc scan = table_beginscan_strat(rel, snapshot_, 0, nullptr, true, false);
+  TableScanDesc scan = table_beginscan_strat(rel, s->snapshot, 0, nullptr, true, false);
   while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
     if (leaf.by_block && ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
       block = ItemPointerGetBlockNumber(&slot->tts_tid);
-      progress_done(static_cast<int64>(first_) + block);
+      progress_done(static_cast<int64>(s->first) + block);
     }
-    if (reader_.draws(keep, &random_)) reader_.take(slot);
+    if (s->reader.draws(keep, &s->random)) s->reader.take(slot);
   }
   table_endscan(scan);
   ExecDropSingleTupleTableSlot(slot);
 }
 
 // The same of what a query sees.
-void Scan::read_query(const Leaf& leaf, const char* query, double keep) {
+void read_query(Scan* s, const Leaf& leaf, const char* query, double keep) {
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   // Read-only: under the active snapshot, like the other ways.
   Portal portal = SPI_cursor_open_with_args(nullptr, query, 0, nullptr, nullptr, nullptr, true,
                                             CURSOR_OPT_NO_SCROLL);
-  reader_.take_all(portal, keep, &random_, &rows_read_);
+  s->reader.take_all(portal, keep, &s->random, &s->rows_read);
   SPI_cursor_close(portal);
   SPI_finish();
-  if (leaf.by_block) progress_done(static_cast<int64>(first_ + leaf.blocks));
+  if (leaf.by_block) progress_done(static_cast<int64>(s->first + leaf.blocks));
 }
 
 // None if the tree has no row.
-void Scan::read_summary() {
-  const char* query = query_of(root_, root_ == relation_ || beneath_, true);
+void read_summary(Scan* s) {
+  const char* query = query_of(*s, s->root, s->root == s->relation || s->beneath, true);
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   if (SPI_execute(query, true, 0) != SPI_OK_SELECT) elog(ERROR, "SPI_execute failed");
   bool is_null;
   const Datum summary = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
   if (!is_null)
-    check_status(sink_->add_summary(read_state(DatumGetByteaPP(summary))->summary), doing_);
+    check_status(s->sink->add_summary(read_state(DatumGetByteaPP(summary))->summary), s->doing);
   SPI_finish();
 }
 
 // So many of the blocks chosen.
-void Scan::read_blocks(Relation rel, uint64 count) {
-  const uint64* chosen = chosen_ + next_chosen_;
-  const auto block = [this, chosen](uint64 i) {
-    return static_cast<BlockNumber>(chosen[i] - first_);
+void read_blocks(Scan* s, Relation rel, uint64 count) {
+  const uint64* chosen = s->chosen + s->next_chosen;
+  const auto block = [s, chosen](uint64 i) {
+    return static_cast<BlockNumber>(chosen[i] - s->first);
   };
   const bool can_prefetch = rel->rd_rel->relam == HEAP_TABLE_AM_OID;
   const uint64 distance =
@@ -368,7 +338,7 @@ void Scan::read_blocks(Relation rel, uint64 count) {
   uint64 prefetched = 0;
 
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
-  TableScanDesc scan = begin_block_scan(rel, snapshot_);
+  TableScanDesc scan = begin_block_scan(rel, s->snapshot);
   for (uint64 begin = 0; begin < count;) {
     uint64 end = begin + 1;
     while (end < count && chosen[end] == chosen[end - 1] + 1) ++end;
@@ -383,81 +353,82 @@ void Scan::read_blocks(Relation rel, uint64 count) {
     set_block_range(scan, next, last + 1);
     // Each of them begins, also those without rows.
     while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
-      for (; next <= ItemPointerGetBlockNumber(&slot->tts_tid); ++next) reader_.begin_block();
-      reader_.take(slot);
+      for (; next <= ItemPointerGetBlockNumber(&slot->tts_tid); ++next) s->reader.begin_block();
+      s->reader.take(slot);
     }
-    for (; next <= last; ++next) reader_.begin_block();
+    for (; next <= last; ++next) s->reader.begin_block();
     CHECK_FOR_INTERRUPTS();
     begin = end;
-    progress_done(static_cast<int64>(next_chosen_ + end));
+    progress_done(static_cast<int64>(s->next_chosen + end));
   }
   table_endscan(scan);
   ExecDropSingleTupleTableSlot(slot);
 }
 
-void Scan::read_leaf(const Leaf& leaf, Relation rel) {
-  const char* query = leaf.by_query ? query_of(rel, leaf.with_descendants) : nullptr;
-  if (every_row_ || !leaf.by_block) {
+void read_leaf(Scan* s, const Leaf& leaf, Relation rel) {
+  const char* query = leaf.by_query ? query_of(*s, rel, leaf.with_descendants) : nullptr;
+  if (s->every_row || !leaf.by_block) {
     const double keep =
-        every_row_ ? 1 : static_cast<double>(wanted_) / static_cast<double>(blocks_);
+        s->every_row ? 1 : static_cast<double>(s->wanted) / static_cast<double>(s->blocks);
     if (leaf.by_query)
-      read_query(leaf, query, keep);
+      read_query(s, leaf, query, keep);
     else
-      read_whole(leaf, rel, keep);
+      read_whole(s, leaf, rel, keep);
     return;
   }
   uint64 count = 0;
-  while (next_chosen_ + count < wanted_ && chosen_[next_chosen_ + count] < first_ + leaf.blocks)
+  while (s->next_chosen + count < s->wanted &&
+         s->chosen[s->next_chosen + count] < s->first + leaf.blocks)
     ++count;
   if (count > 0 && leaf.by_query)
-    read_foreign_blocks(query, key_.has_filter(), chosen_ + next_chosen_, count, first_,
-                        static_cast<int64>(next_chosen_), &reader_);
+    read_foreign_blocks(query, s->key.has_filter(), s->chosen + s->next_chosen, count, s->first,
+                        static_cast<int64>(s->next_chosen), &s->reader);
   else if (count > 0)
-    read_blocks(rel, count);
-  next_chosen_ += count;
+    read_blocks(s, rel, count);
+  s->next_chosen += count;
 }
 
-void Scan::run(const kde::ValueType* value_types, ScanResult* result) {
-  reader_.begin(key_, value_types, doing_, sink_);
+void run(Scan* s, const kde::ValueType* value_types, ScanResult* result) {
+  s->reader.begin(s->key, value_types, s->doing, s->sink);
   // Blocks, or rows where none are counted.
-  const bool counts_rows = by_summary_ || blocks_ == 0;
-  if (counts_rows) rows_read_ = 0;
+  const bool counts_rows = s->by_summary || s->blocks == 0;
+  if (counts_rows) s->rows_read = 0;
   progress_phase(Phase::scanning, counts_rows ? Unit::rows : Unit::blocks,
-                 static_cast<int64>(counts_rows ? expected_rows_ : wanted_));
+                 static_cast<int64>(counts_rows ? s->expected_rows : s->wanted));
   ereport(DEBUG1, (errmsg_internal("reading %llu of %llu blocks in %d relations",
-                                   static_cast<unsigned long long>(wanted_),
-                                   static_cast<unsigned long long>(blocks_), leaves_)));
-  if (by_summary_ && leaves_ > 0) read_summary();
-  bool by_query = by_summary_;
-  for (int i = 0; i < (by_summary_ ? 0 : leaves_); ++i) {
-    const Leaf& leaf = leaf_[i];
+                                   static_cast<unsigned long long>(s->wanted),
+                                   static_cast<unsigned long long>(s->blocks), s->leaves)));
+  if (s->by_summary && s->leaves > 0) read_summary(s);
+  bool by_query = s->by_summary;
+  for (int i = 0; i < (s->by_summary ? 0 : s->leaves); ++i) {
+    const Leaf& leaf = s->leaf[i];
     Relation rel = table_open(leaf.relation, NoLock);
-    reader_.begin_leaf(relation_, rel);
+    s->reader.begin_leaf(s->relation, rel);
     by_query |= leaf.by_query;
-    read_leaf(leaf, rel);
-    first_ += leaf.blocks;
+    read_leaf(s, leaf, rel);
+    s->first += leaf.blocks;
     table_close(rel, NoLock);
-    reader_.take_breath();
+    s->reader.take_breath();
   }
 
-  result->blocks_total = blocks_;
-  result->blocks_read = wanted_;
-  result->every_row_read = every_row_;
-  if (!every_row_) {
-    result->share_of_blocks = static_cast<double>(wanted_) / static_cast<double>(blocks_);
-    result->rows_per_row_read = static_cast<double>(blocks_) / static_cast<double>(wanted_);
+  result->blocks_total = s->blocks;
+  result->blocks_read = s->wanted;
+  result->every_row_read = s->every_row;
+  if (!s->every_row) {
+    result->share_of_blocks = static_cast<double>(s->wanted) / static_cast<double>(s->blocks);
+    result->rows_per_row_read = static_cast<double>(s->blocks) / static_cast<double>(s->wanted);
   }
   // Before rows are looked up again.
-  if (!by_query && key_.has_filter())
-    result->table_rows = static_cast<double>(reader_.rows_met()) * result->rows_per_row_read;
-  if (!every_row_ && leaves_ == 1 && leaf_[0].by_block && !leaf_[0].by_query &&
-      leaf_[0].relation == RelationGetRelid(relation_))
-    sink_->look_again(relation_, snapshot_, *result, &reader_);
+  if (!by_query && s->key.has_filter())
+    result->table_rows = static_cast<double>(s->reader.rows_met()) * result->rows_per_row_read;
+  if (!s->every_row && s->leaves == 1 && s->leaf[0].by_block && !s->leaf[0].by_query &&
+      s->leaf[0].relation == RelationGetRelid(s->relation))
+    s->sink->look_again(s->relation, s->snapshot, *result, &s->reader);
 }
 
-void Scan::end() {
-  reader_.end();
-  if (OidIsValid(options_.leaf)) table_close(root_, NoLock);
+void end(Scan* s) {
+  s->reader.end();
+  if (OidIsValid(s->options.leaf)) table_close(s->root, NoLock);
   PopActiveSnapshot();
 }
 
@@ -508,11 +479,12 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   MemoryContext previous = MemoryContextSwitchTo(memory);
   FittedSettings settings;
   settings.begin(key.settings);
-  Scan scan(relation, key, options, sink, doing);
-  scan.begin(previous, result);
-  scan.plan(*result);
-  scan.run(value_types, result);
-  scan.end();
+  Scan scan = {
+      relation, columns_read(key), options, sink, doing, kde::Random(options.seed ^ kSeedSalt)};
+  begin(&scan, previous, result);
+  plan(&scan, *result);
+  run(&scan, value_types, result);
+  end(&scan);
   settings.end();
   MemoryContextSwitchTo(previous);
   MemoryContextDelete(memory);

@@ -23,9 +23,9 @@
 #pragma once
 
 #include "pg/base/pg.h"
-#include "pg/base/values.h"
 #include "pg/catalog/density_key.h"
 #include "pg/proof/proof.h"
+#include "pg/read/row_sink.h"
 
 #include "core/kde.h"
 
@@ -59,33 +59,6 @@ struct ScanResult : kde::ReadShare {
   double table_rows = -1;
   bool elsewhere = false;  // queries see other rows than the tables'; those were read
   Proof proof;             // of the rows; in the caller's memory context
-};
-
-class Categories;
-class RowReader;
-
-// Where rows go.
-class RowSink {
- public:
-  // Raises an error that add() returned; doing: what the scan was.
-  virtual void raise(const kde::Status& status, const char* doing) const {
-    check_status(status, doing);
-  }
-  // What numbers the values of a column of the key that are none; null: they are converted.
-  virtual Categories* categories(int) { return nullptr; }
-  // values: one for each column of the key; bit k of nulls: column k is null, and its value 0.
-  virtual kde::Status add(const double* values, uint16 nulls) noexcept = 0;
-  // The rows to come lie in the next block that was chosen, in their order; it may have none.
-  virtual kde::Status begin_block() noexcept = 0;
-  // Whether a summary of every row may come in the place of the rows, of one column; and that.
-  virtual bool takes_summary() const { return false; }
-  virtual kde::Status add_summary(const kde::Summary&) noexcept { return kde::Status::success(); }
-  // After the rows of a sample of blocks of a table by itself: may have the reader take more of its
-  // rows, by the scan's snapshot and as its user. May raise errors.
-  virtual void look_again(Relation, Snapshot, const ScanResult&, RowReader*) {}
-
- protected:
-  ~RowSink() = default;
 };
 
 // The tables and foreign tables that have the rows of a relation, each a part that can be read by

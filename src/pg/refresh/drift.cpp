@@ -105,7 +105,9 @@ RankedColumn* rank_column(const kde::Header* header, const DensityKey& key, int 
   auto* column = new (palloc(sizeof(RankedColumn))) RankedColumn(header);
   column->type.begin(key_column_type(key, k, &typmod), key_column_collation(key, k));
   column->finder.begin(&column->words, &column->type);
-  column->categories.rank_by(&column->finder);
+  column->categories.rank_by(
+      [](void* finder, Datum value) { return static_cast<WordFinder*>(finder)->rank(value); },
+      &column->finder);
   MemoryContextSwitchTo(caller);
   return column->type.why_outdated(column->words) == nullptr ? column : nullptr;
 }

@@ -5,7 +5,6 @@
 #include "core/estimate/lattice.h"
 #include "core/estimate/unevenness.h"
 #include "core/fit/described.h"
-#include "core/fit/fit_automatic.h"
 #include "core/kernel/kernel.h"
 #include "core/random.h"
 #include "core/select/line_bandwidth.h"

@@ -1,0 +1,43 @@
+// What the rows of a scan (scan.h) are read into.
+#pragma once
+
+#include "pg/base/pg.h"
+
+#include "core/kde.h"
+
+extern "C" {
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+}
+
+namespace kde_pg {
+
+class Categories;
+class RowReader;
+struct ScanResult;
+
+// Where rows go.
+class RowSink {
+ public:
+  // Raises an error that add() returned; doing: what the scan was.
+  virtual void raise(const kde::Status& status, const char* doing) const {
+    check_status(status, doing);
+  }
+  // What numbers the values of a column of the key that are none; null: they are converted.
+  virtual Categories* categories(int) { return nullptr; }
+  // values: one for each column of the key; bit k of nulls: column k is null, and its value 0.
+  virtual kde::Status add(const double* values, uint16 nulls) noexcept = 0;
+  // The rows to come lie in the next block that was chosen, in their order; it may have none.
+  virtual kde::Status begin_block() noexcept = 0;
+  // Whether a summary of every row may come in the place of the rows, of one column; and that.
+  virtual bool takes_summary() const { return false; }
+  virtual kde::Status add_summary(const kde::Summary&) noexcept { return kde::Status::success(); }
+  // After the rows of a sample of blocks of a table by itself: may have the reader take more of its
+  // rows, by the scan's snapshot and as its user. May raise errors.
+  virtual void look_again(Relation, Snapshot, const ScanResult&, RowReader*) {}
+
+ protected:
+  ~RowSink() = default;
+};
+
+}  // namespace kde_pg
