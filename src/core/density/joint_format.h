@@ -311,8 +311,8 @@ bool joint_fits(const void* bytes, std::size_t size);
 // coordinates finite or one of the four, of a category ranks that it has or kNowhere, boxes that
 // are their blocks', values that are finite, weights >= 0 that add up to what own_rows leaves of
 // the rows (to 1e-5 of them), filling. bytes: 8-byte aligned. Errors: invalid_format with what is
-// wrong.
-Status validate_joint(const void* bytes, std::size_t size) noexcept;
+// wrong; cancelled.
+Status validate_joint(const void* bytes, std::size_t size, const Control& control = {}) noexcept;
 
 const char* joint_method_name(JointMethod method);  // "auto", "lscv", "lscv_matrix", ...
 bool parse_joint_method(const char* name, JointMethod* method);
