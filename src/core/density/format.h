@@ -3,8 +3,7 @@
 // fitted, aggregated or merged; a density of several columns has a header of its own
 // (joint_format.h).
 //
-// In memory all numbers have the machine's byte order; the wire format (src/pg/type) sends field by
-// field in network order.
+// In memory all numbers have the machine's byte order; on the wire (wire.h) the network's.
 #pragma once
 
 #include "core/control.h"

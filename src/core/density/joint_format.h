@@ -37,7 +37,7 @@
 //
 // Points lie in blocks of kJointBlock in an order in which neighbours are near. The last block is
 // filled up with points of no weight that lie nowhere (kNowhere in every column). Numbers have the
-// machine's byte order; the wire format (src/pg/type) sends field by field in network order.
+// machine's byte order; on the wire (wire.h) the network's.
 //
 // Packed numbers lie in 32-bit words: two of 16 bits in one, word i having those of points i and
 // i + 32, in its lower and its upper half; four of 8 bits in one, of points i, i + 16, i + 32 and

@@ -14,7 +14,7 @@
 
 namespace kde {
 
-// Of a walk for the sizes alone.
+// For a walk that tells sizes alone.
 struct LeaveAsIs {
   template <typename T>
   bool operator()(std::size_t /*at*/, std::size_t /*n*/) const {

@@ -144,7 +144,7 @@ Status receive(const char* wire, Size size, char* room, Datum* value) {
   *value = PointerGetDatum(room);
   const auto* h = reinterpret_cast<const Header*>(room);
   if (!has_texts(h)) return status;
-  // Of the server's own encoding too: they may be none of its characters.
+  // In the server's own encoding, too, bytes may be none of its characters.
   MemoryContext work =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp texts", ALLOCSET_DEFAULT_SIZES);
   MemoryContext caller = MemoryContextSwitchTo(work);
