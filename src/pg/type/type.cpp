@@ -180,10 +180,10 @@ bytea* send(Datum datum) {
 // Bytes of hexadecimal digits, two each; false where there is something else.
 bool decode_digits(const char* digits, Size size, char* bytes) {
   static constexpr auto kDigits = [] {
-    std::array<std::int8_t, 256> digits;
-    digits.fill(-1);
-    for (int i = 0; i < 16; ++i) digits["0123456789abcdef"[i]] = digits["0123456789ABCDEF"[i]] = i;
-    return digits;
+    std::array<std::int8_t, 256> values;
+    values.fill(-1);
+    for (int i = 0; i < 16; ++i) values["0123456789abcdef"[i]] = values["0123456789ABCDEF"[i]] = i;
+    return values;
   }();
   for (Size i = 0; i < size; ++i) {
     if (i % kSlice == 0) CHECK_FOR_INTERRUPTS();
