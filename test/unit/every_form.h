@@ -55,7 +55,7 @@ inline DensityBytes made(Shape shape, int rows, int measures, Method method) {
   return out;
 }
 
-// Of three groups: two with keys, and a rest of several.
+// Three groups: two with keys, and a rest of several.
 inline DensityBytes grouped(int measures) {
   const DensityBytes part = made(Shape::whole, 50, measures, Method::automatic);
   const DensityBytes all = made(Shape::whole, 150, measures, Method::automatic);

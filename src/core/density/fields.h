@@ -19,7 +19,7 @@
 
 namespace kde {
 
-// Of a number, ends included; NaN is in none.
+// Ends included; NaN is in none.
 struct FieldRange {
   double least, most;
 };

@@ -23,25 +23,22 @@ bool lattice_resolved(const Header& h) {
 
 namespace {
 
-Status validate_whole(const void* bytes, std::size_t size) {
+Status validate_whole(const void* bytes, std::size_t size, const Control& control) {
   // The fields up to the kind have their place in every kind.
   if (size < offsetof(Header, kernel)) return invalid("too short");
   const auto* h = static_cast<const Header*>(bytes);
-  if (h->kind == Kind::joint) return validate_joint(bytes, size);
-  if (size < sizeof(Header) || (h->measures == 0 && h->grouped == 0 && h->words == 0))
-    return validate_one_column(bytes, size, true);
+  if (h->kind == Kind::joint) return validate_joint(bytes, size, control);
+  if (size < sizeof(Header) || h->grouped == 0) return validate_measured(bytes, size);
   const std::size_t front = measured_size(bytes, std::min(size, kMostMeasuredBytes));
-  if (front == 0) return invalid("length does not fit its contents");
-  if (h->grouped == 0) return validate_measured(bytes, size);
-  if (Status s = validate_measured(bytes, front); !s.ok()) return s;
-  return validate_groups(bytes, size);
+  if (Status s = validate_measured(bytes, front != 0 ? front : size); !s.ok()) return s;
+  return validate_groups(bytes, size, control);
 }
 
 }  // namespace
 
-Status validate(const void* bytes, std::size_t size) noexcept {
+Status validate(const void* bytes, std::size_t size, const Control& control) noexcept {
   try {
-    return validate_whole(bytes, size);
+    return validate_whole(bytes, size, control);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }

@@ -3,10 +3,10 @@
 // fitted, aggregated or merged; a density of several columns has a header of its own
 // (joint_format.h).
 //
-// In memory all numbers have the machine's byte order; the wire format (src/pg/type) sends field by
-// field in network order.
+// In memory all numbers have the machine's byte order; on the wire (wire.h) the network's.
 #pragma once
 
+#include "core/control.h"
 #include "core/density/bytes.h"
 #include "core/status.h"
 
@@ -168,7 +168,7 @@ bool lattice_resolved(const Header& h);
 
 // Every rule of the density's kind (histogram.h or density/joint_format.h), checked on bytes of
 // unknown origin: sizes, enumerations, finite and ordered fields, totals that add up. bytes: 8-byte
-// aligned, size as counted. Errors: invalid_format with what is wrong; out_of_memory.
-Status validate(const void* bytes, std::size_t size) noexcept;
+// aligned, size as counted. Errors: invalid_format with what is wrong; out_of_memory; cancelled.
+Status validate(const void* bytes, std::size_t size, const Control& control = {}) noexcept;
 
 }  // namespace kde

@@ -10,6 +10,8 @@
 // which comes last and has no key.
 #pragma once
 
+#include "core/control.h"
+#include "core/density/checks.h"
 #include "core/density/format.h"
 #include "core/status.h"
 
@@ -32,6 +34,10 @@ struct GroupHeader {
   std::uint32_t key_bytes;  // of the key; kNoKey: it is NULL, or there is none
 };
 inline constexpr std::uint32_t kNoKey = 0xffffffff;
+// With its padding.
+inline std::size_t key_size(const GroupHeader& g) {
+  return g.key_bytes == kNoKey ? 0 : aligned(g.key_bytes);
+}
 
 // One group; points into the bytes.
 struct GroupView {
@@ -64,15 +70,13 @@ class GroupsView {
 // given; 0 where it cannot be known from them, or they do not fit together, but for what is within
 // the groups.
 std::size_t density_size(const void* bytes, std::size_t available);
-// Whether the groups of a density of that size are within it, as views of them rely on.
-bool groups_fit(const Header* density);
 // All of a density's groups, and a density with them, at most.
 inline constexpr std::size_t kMostGroupsBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kMostDensityBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kMostKeyBytes = 1024;
 
 // The rules above, of bytes of unknown origin behind a valid density and its measures. Errors:
-// invalid_format.
-Status validate_groups(const void* bytes, std::size_t size);
+// invalid_format, cancelled.
+Status validate_groups(const void* bytes, std::size_t size, const Control& control);
 
 }  // namespace kde

@@ -37,7 +37,7 @@
 //
 // Points lie in blocks of kJointBlock in an order in which neighbours are near. The last block is
 // filled up with points of no weight that lie nowhere (kNowhere in every column). Numbers have the
-// machine's byte order; the wire format (src/pg/type) sends field by field in network order.
+// machine's byte order; on the wire (wire.h) the network's.
 //
 // Packed numbers lie in 32-bit words: two of 16 bits in one, word i having those of points i and
 // i + 32, in its lower and its upper half; four of 8 bits in one, of points i, i + 16, i + 32 and
@@ -311,8 +311,8 @@ bool joint_fits(const void* bytes, std::size_t size);
 // coordinates finite or one of the four, of a category ranks that it has or kNowhere, boxes that
 // are their blocks', values that are finite, weights >= 0 that add up to what own_rows leaves of
 // the rows (to 1e-5 of them), filling. bytes: 8-byte aligned. Errors: invalid_format with what is
-// wrong.
-Status validate_joint(const void* bytes, std::size_t size) noexcept;
+// wrong; cancelled.
+Status validate_joint(const void* bytes, std::size_t size, const Control& control = {}) noexcept;
 
 const char* joint_method_name(JointMethod method);  // "auto", "lscv", "lscv_matrix", ...
 bool parse_joint_method(const char* name, JointMethod* method);

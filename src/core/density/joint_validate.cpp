@@ -146,10 +146,12 @@ Status validate_effects(const JointView& d) {
   return Status::success();
 }
 
-Status validate_points(const JointView& d) {
+Status validate_points(const JointView& d, const Control& control) {
   const JointHeader& h = d.header();
   double weights = 0;
   for (std::size_t b = 0; b < d.blocks(); ++b) {
+    if (b % 128 == 127 && control.stop_requested())
+      return Status::error(Code::cancelled, "cancelled");
     const int points =
         static_cast<int>(std::min<std::size_t>(kJointBlock, h.points - b * kJointBlock));
     for (int k = 0; k < d.columns(); ++k) {
@@ -173,7 +175,7 @@ Status validate_points(const JointView& d) {
 
 }  // namespace
 
-Status validate_joint(const void* bytes, std::size_t size) noexcept {
+Status validate_joint(const void* bytes, std::size_t size, const Control& control) noexcept {
   if (size < sizeof(JointHeader)) return invalid("too short");
   if (size > kMaxJointBytes) return invalid("longer than 64 MB");
   if (Status s = validate_header(*static_cast<const JointHeader*>(bytes)); !s.ok()) return s;
@@ -184,7 +186,7 @@ Status validate_joint(const void* bytes, std::size_t size) noexcept {
   }
   if (Status s = validate_correlation(d); !s.ok()) return s;
   if (Status s = validate_effects(d); !s.ok()) return s;
-  return validate_points(d);
+  return validate_points(d, control);
 }
 
 }  // namespace kde

@@ -97,10 +97,8 @@ inline std::size_t bytes_for_column(std::size_t budget) {
   return std::min(budget / 2, budget - kLeastMeasureBytes) / 8 * 8;
 }
 
-// The rules above, of the measures in bytes of unknown origin, behind a valid density of one
-// column. Errors: invalid_format.
-Status validate_measures(const void* bytes, std::size_t size);
-// Those of a density of one column and of its measures, if it has some.
+// The rules above, of a density of one column with its words and measures, if it has some, in bytes
+// of unknown origin. Errors: invalid_format. May throw std::bad_alloc.
 Status validate_measured(const void* bytes, std::size_t size);
 
 }  // namespace kde

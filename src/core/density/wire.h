@@ -6,6 +6,7 @@
 //   byte 2, 3 0
 #pragma once
 
+#include "core/control.h"
 #include "core/status.h"
 
 #include <cstddef>
@@ -18,8 +19,8 @@ bool to_wire(const void* density, std::size_t size, std::uint8_t encoding, char*
 
 // density: room for `size` bytes, 8-byte aligned; may be `wire` itself. It is then valid, but for
 // what only its encoding tells, and its length word is 0. Errors: invalid_format with what is
-// wrong, out_of_memory.
-Status from_wire(const char* wire, std::size_t size, void* density,
-                 std::uint8_t* encoding) noexcept;
+// wrong, out_of_memory, cancelled.
+Status from_wire(const char* wire, std::size_t size, void* density, std::uint8_t* encoding,
+                 const Control& control = {}) noexcept;
 
 }  // namespace kde

@@ -1,9 +1,8 @@
 // Views and rules of word_format.h.
 #include "core/density/word_format.h"
 
-#include "core/density/checks.h"
 #include "core/density/fields.h"
-#include "core/density/histogram_view.h"
+#include "core/density/layout.h"
 
 #include <cstring>
 #include <new>
@@ -28,8 +27,7 @@ std::size_t words_bytes(std::size_t words, std::size_t text_bytes, std::uint32_t
 }
 
 WordsView::WordsView(const Header* density) {
-  const char* at =
-      reinterpret_cast<const char*>(density) + aligned(histogram_size(density, kMaxBytes));
+  const char* at = reinterpret_cast<const char*>(density) + histogram_size(density, kMaxBytes);
   header_ = reinterpret_cast<const WordsHeader*>(at);
   end_ = reinterpret_cast<const std::uint32_t*>(header_ + 1);
   order_ = reinterpret_cast<const std::uint16_t*>(end_ + words());
@@ -66,27 +64,14 @@ std::int64_t WordsView::find(std::string_view text) const {
 }
 
 std::size_t column_size(const void* bytes, std::size_t available) {
-  if (available < sizeof(Header)) return 0;
-  const std::size_t column = histogram_size(bytes, std::min(available, kMaxBytes));
-  if (column > available) return 0;
-  if (column == 0 || static_cast<const Header*>(bytes)->words == 0) return column;
-  const std::size_t begin = aligned(column);
-  if (begin + sizeof(WordsHeader) > available) return 0;
-  const auto* h = reinterpret_cast<const WordsHeader*>(static_cast<const char*>(bytes) + begin);
-  if (h->words > kMostWords || h->text_bytes > kMostWordsBytes || h->bytes > kMostWordsBytes ||
-      h->bytes > available - begin || h->bytes != words_bytes(h->words, h->text_bytes, h->flags))
-    return 0;
-  return begin + h->bytes;
+  Walk<> walk(bytes, available);
+  return walk.column() != nullptr ? walk.at() : 0;
 }
 
-Status validate_words(const void* bytes, std::size_t size) {
-  const auto* density = static_cast<const Header*>(bytes);
-  if (column_size(bytes, size) != size) return invalid("length does not fit its contents");
+Status validate_words(const Header* density) {
   if (density->value_type != ValueType::category) return invalid("words of what is no category");
-  const char* at = static_cast<const char*>(bytes) + histogram_size(bytes, kMaxBytes);
   const WordsView words(density);
   const WordsHeader& h = words.header();
-  if (!all_zero(at, reinterpret_cast<const char*>(&h))) return invalid("unused bytes are not 0");
   if (Status s = check_fields(h, " of words"); !s.ok()) return s;
   if (density->nans + density->negative_infinities + density->positive_infinities > 0)
     return invalid("a category has values that are not finite");
@@ -123,8 +108,10 @@ Status validate_words(const void* bytes, std::size_t size) {
   return Status::success();
 }
 
-Status insert_words(const WordsHeader& header, const WordEntry* entries, std::size_t words,
-                    DensityBytes* density) {
+namespace {
+
+Status put_words(const WordsHeader& header, const WordEntry* entries, std::size_t words,
+                 const void* density, std::size_t size, DensityBytes* out) {
   if (words > kMostWords) return Status::error(Code::invalid_argument, "too many words");
   std::vector<std::uint16_t> order(words);
   std::iota(order.begin(), order.end(), std::uint16_t{0});
@@ -143,15 +130,11 @@ Status insert_words(const WordsHeader& header, const WordEntry* entries, std::si
   h.text_bytes = static_cast<std::uint32_t>(text);
   h.bytes = static_cast<std::uint32_t>(bytes);
 
-  const std::size_t column = histogram_size(density->data(), density->size());
-  const std::size_t begin = aligned(column);
-  const std::size_t behind = density->size() > begin ? density->size() - begin : 0;
-  DensityBytes all(begin + bytes + behind);
-  auto* to = reinterpret_cast<char*>(all.data());
-  std::memset(to, 0, all.size());
-  const auto* from = reinterpret_cast<const char*>(density->data());
-  std::memcpy(to, from, column);
-  if (behind > 0) std::memcpy(to + begin + bytes, from + begin, behind);
+  const std::size_t begin = histogram_size(density, size);
+  DensityBytes all(size + bytes);
+  char* to = all.data();
+  std::memcpy(to, density, begin);
+  std::memcpy(to + begin + bytes, static_cast<const char*>(density) + begin, size - begin);
   const auto put = [&to](const auto& value) {
     std::memcpy(to, &value, sizeof value);
     to += sizeof value;
@@ -174,18 +157,16 @@ Status insert_words(const WordsHeader& header, const WordEntry* entries, std::si
     to += word.size();
   }
   all.header().words = 1;
-  *density = std::move(all);
+  *out = std::move(all);
   return Status::success();
 }
 
-Status words_behind(const WordsHeader& header, const WordEntry* entries, std::size_t words,
-                    const void* bytes, std::size_t size, DensityBytes* density) noexcept {
+}  // namespace
+
+Status insert_words(const WordsHeader& header, const WordEntry* entries, std::size_t words,
+                    const void* density, std::size_t size, DensityBytes* out) noexcept {
   try {
-    DensityBytes all(size);
-    std::memcpy(all.data(), bytes, size);
-    const Status status = insert_words(header, entries, words, &all);
-    if (status.ok()) *density = std::move(all);
-    return status;
+    return put_words(header, entries, words, density, size, out);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }

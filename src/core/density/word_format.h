@@ -93,7 +93,7 @@ class WordsView {
   std::int64_t find(std::string_view text) const;
 
  private:
-  friend Status validate_words(const void* bytes, std::size_t size);
+  friend Status validate_words(const Header* density);
 
   const WordsHeader* header_;
   const std::uint32_t* end_;
@@ -108,9 +108,9 @@ class WordsView {
 std::size_t column_size(const void* bytes, std::size_t available);
 inline constexpr std::size_t kMostColumnBytes = kMaxBytes + kMostWordsBytes;
 
-// The rules above, of the words in bytes of unknown origin behind a valid density of ranks. Errors:
-// invalid_format.
-Status validate_words(const void* bytes, std::size_t size);
+// The rules above, of words of unknown origin whose lengths fit, behind a valid density of ranks.
+// Errors: invalid_format. May throw std::bad_alloc.
+Status validate_words(const Header* density);
 
 // What words are put together of, rank by rank.
 struct WordEntry {
@@ -122,14 +122,10 @@ struct WordEntry {
 // Bytes that so many words take, of text_bytes together.
 std::size_t words_bytes(std::size_t words, std::size_t text_bytes, std::uint32_t flags);
 
-// Puts words behind the cells of a density of ranks, before its measures. header: all but bytes,
-// words and text_bytes. Errors: invalid_argument for two equal words, or too many. Throws
-// std::bad_alloc.
+// A density of ranks, of `size` bytes, with words behind its cells, before its measures. density:
+// may be *out's bytes. header: all but bytes, words and text_bytes. Errors: invalid_argument for
+// two equal words, or too many; out_of_memory.
 Status insert_words(const WordsHeader& header, const WordEntry* entries, std::size_t words,
-                    DensityBytes* density);
-
-// The same of bytes that lie elsewhere, into *density. out_of_memory besides.
-Status words_behind(const WordsHeader& header, const WordEntry* entries, std::size_t words,
-                    const void* bytes, std::size_t size, DensityBytes* density) noexcept;
+                    const void* density, std::size_t size, DensityBytes* out) noexcept;
 
 }  // namespace kde

@@ -14,8 +14,6 @@ namespace kde {
 
 namespace {
 
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
-
 Status out_of_memory() {
   return Status::error(Code::out_of_memory, "out of memory while gathering groups");
 }

@@ -409,7 +409,8 @@ Status Words::append(const FitOptions& options, DensityBytes* density) const noe
         spread = spread_code(unread * effect(values_[word.number - 1]));
       entries.push_back({word.text, word.place, spread});
     }
-    return insert_words(h, entries.data(), entries.size(), density);
+    return insert_words(h, entries.data(), entries.size(), density->data(), density->size(),
+                        density);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }

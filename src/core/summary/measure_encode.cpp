@@ -1,6 +1,8 @@
 // From sums to the parts of measure_format.h, and back.
 #include "core/summary/measure_encode.h"
 
+#include "core/density/checks.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,8 +16,6 @@ namespace {
 constexpr double kPowersOfTen[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 // Of a measure's bytes the shares of its parts, before those take what others leave.
 constexpr double kShares[kMeasureParts] = {0.3, 0.3, 0.3, 0.1};
-
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 // The cells of one part as encode_histogram takes them: those without weight say only where others
 // begin.

@@ -8,10 +8,10 @@
 //   quantiles  {"fraction": [...], "value": [...]}
 //
 // Values are numbers, dates and times seconds since 1970; what JSON has no number for is null.
+#include "pg/base/owned.h"
 #include "pg/base/values.h"
 #include "pg/type/curve.h"
 #include "pg/type/density_datum.h"
-#include "pg/type/histogram_cells.h"
 
 #include "core/kde.h"
 
@@ -23,6 +23,7 @@ extern "C" {
 
 #include <cmath>
 #include <iterator>
+#include <vector>
 
 namespace kde_pg {
 
@@ -72,6 +73,18 @@ struct Atom {
   double value, rows;
 };
 
+using Cells = std::vector<kde::HistogramCell>;
+
+// The core's decoder lets bad_alloc pass.
+bool decode(const kde::Header* h, Cells* cells) {
+  try {
+    kde::decode_histogram(kde::DensityView(h), cells);
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 // Up to `most` of the single values with a share of the rows worth showing, in ascending order.
 // Returns how many there are.
 int find_atoms(const kde::Header* h, int most, Atom* atoms) {
@@ -81,7 +94,9 @@ int find_atoms(const kde::Header* h, int most, Atom* atoms) {
     if (n < most) atoms[n] = {value, rows};
     ++n;
   };
-  for (const kde::HistogramCell& cell : decode_cells(h, CurrentMemoryContext))
+  auto* cells = Owned<Cells>::create(CurrentMemoryContext);
+  if (!decode(h, cells)) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+  for (const kde::HistogramCell& cell : *cells)
     if (cell.point) see(cell.value, cell.rows);
   return n;
 }

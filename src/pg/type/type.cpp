@@ -2,6 +2,7 @@
 // server's encoding, whose number goes with them; and text, `\x` and that in hexadecimal digits, as
 // a bytea prints it (which no name begins with: anykde.cpp). One way in for both, which ends in
 // kde::validate: a kde value that exists obeys every rule of the format.
+#include "pg/base/interrupts.h"
 #include "pg/base/owned.h"
 #include "pg/base/pg.h"
 #include "pg/type/density_datum.h"
@@ -20,6 +21,7 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace {
@@ -59,7 +61,7 @@ Status append_category(StringInfo out, const Header* h, int encoding) {
     entries[i] = {{text.bytes, static_cast<Size>(text.size)}, words.place(i), words.spread_code(i)};
   }
   auto* converted = Owned<kde::DensityBytes>::create(CurrentMemoryContext);
-  const Status status = kde::words_behind(words.header(), entries, words.words(), h,
+  const Status status = kde::insert_words(words.header(), entries, words.words(), h,
                                           kde::histogram_size(h, kde::kMaxBytes), converted);
   if (status.ok()) append(out, converted->data(), converted->size());
   return status;
@@ -134,7 +136,7 @@ bool has_texts(const Header* h) {
 // The value on the wire. room: `size` bytes, palloc'ed, which become the value's; may be `wire`.
 Status receive(const char* wire, Size size, char* room, Datum* value) {
   std::uint8_t encoding;
-  Status status = kde::from_wire(wire, size, room, &encoding);
+  Status status = kde::from_wire(wire, size, room, &encoding, kde_pg::begin_core_work(1));
   if (!status.ok()) return status;
   if (!PG_VALID_BE_ENCODING(encoding))
     return Status::error(Code::invalid_format, "unknown encoding %d", int{encoding});
@@ -142,7 +144,7 @@ Status receive(const char* wire, Size size, char* room, Datum* value) {
   *value = PointerGetDatum(room);
   const auto* h = reinterpret_cast<const Header*>(room);
   if (!has_texts(h)) return status;
-  // Of the server's own encoding too: they may be none of its characters.
+  // In the server's own encoding, too, bytes may be none of its characters.
   MemoryContext work =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp texts", ALLOCSET_DEFAULT_SIZES);
   MemoryContext caller = MemoryContextSwitchTo(work);
@@ -154,7 +156,7 @@ Status receive(const char* wire, Size size, char* room, Datum* value) {
   MemoryContextSwitchTo(caller);
   const auto converted = static_cast<Size>(out.len);
   if (status.ok() && (converted != size || std::memcmp(out.data, room, size) != 0)) {
-    status = kde::validate(out.data, converted);
+    status = kde::validate(out.data, converted, kde_pg::begin_core_work(1));
     if (status.ok()) *value = kde_pg::density_to_datum(out.data, converted);
   }
   MemoryContextDelete(work);
@@ -177,16 +179,17 @@ bytea* send(Datum datum) {
 
 // Bytes of hexadecimal digits, two each; false where there is something else.
 bool decode_digits(const char* digits, Size size, char* bytes) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-  };
+  static constexpr auto kDigits = [] {
+    std::array<std::int8_t, 256> values;
+    values.fill(-1);
+    for (int i = 0; i < 16; ++i) values["0123456789abcdef"[i]] = values["0123456789ABCDEF"[i]] = i;
+    return values;
+  }();
   for (Size i = 0; i < size; ++i) {
     if (i % kSlice == 0) CHECK_FOR_INTERRUPTS();
-    const int high = digit(digits[2 * i]);
-    const int low = digit(digits[2 * i + 1]);
-    if (high < 0 || low < 0) return false;
+    const int high = kDigits[static_cast<unsigned char>(digits[2 * i])];
+    const int low = kDigits[static_cast<unsigned char>(digits[2 * i + 1])];
+    if ((high | low) < 0) return false;
     bytes[i] = static_cast<char>(high << 4 | low);
   }
   return true;
