@@ -2,6 +2,7 @@
 // catalog_write.cpp, and catalog_follow.cpp beside others' DDL.
 #include "pg/catalog/catalog.h"
 
+#include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/catalog_rows.h"
 
@@ -9,7 +10,6 @@ extern "C" {
 #include "access/relation.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -248,11 +248,7 @@ namespace {
 
 LOCKTAG lock_tag(const DensityKey& key) {
   uint16 number = static_cast<uint16>(key.column[0].attnum);
-  if (!key.is_plain()) {
-    const char* identity = key_identity(key);
-    number = static_cast<uint16>(hash_bytes(reinterpret_cast<const unsigned char*>(identity),
-                                            static_cast<int>(strlen(identity))));
-  }
+  if (!key.is_plain()) number = static_cast<uint16>(hash_text(key_identity(key)));
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), key.relation, number);
   return tag;

@@ -1,5 +1,6 @@
 // Writes kde_aqp.fitted: what a fit stores, what a restore brings, settings and proofs.
 #include "pg/base/fault.h"
+#include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/catalog_rows.h"
@@ -11,7 +12,6 @@ extern "C" {
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "commands/sequence.h"
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/inval.h"
@@ -100,8 +100,7 @@ namespace {
 // An alias is one density's: who gives it waits for others who do, to see theirs before the
 // catalog's index fitted_alias refuses it.
 void lock_alias(const char* alias) {
-  const auto hash = static_cast<uint16>(
-      hash_bytes(reinterpret_cast<const unsigned char*>(alias), static_cast<int>(strlen(alias))));
+  const auto hash = static_cast<uint16>(hash_text(alias));
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), InvalidOid, hash);
   (void)LockAcquire(&tag, ExclusiveLock, false, false);

@@ -22,6 +22,7 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
+#include "pg/catalog/own_row.h"
 #include "pg/catalog/privileges.h"
 
 extern "C" {
@@ -194,32 +195,44 @@ void follow_alter_of(Oid classid, Oid object) {
 // What a row of a restore brought, and why it is not taken in.
 struct Brought {
   const char* relation;  // its name
+  kde_pg::NamedColumns columns, references;
+  bool are_columns, are_references;  // else they are none
+  int16 measures, groups;
+  const char* filter;
   kde_pg::DensityKey key;
   const char* why;  // null: nothing speaks against it
 };
 
-Datum get_column(HeapTuple tuple, TupleDesc desc, kde_pg::CatalogColumn c) {
-  bool is_null;
-  return heap_getattr(tuple, static_cast<int>(c), desc, &is_null);
+Brought read_brought(HeapTuple tuple, TupleDesc desc) {
+  using C = kde_pg::CatalogColumn;
+  Brought row = {};
+  kde_pg::RowReader read(tuple, desc);
+  ArrayType *names, *numbers;
+  const auto columns = [&](C names_at, C numbers_at, int most, kde_pg::NamedColumns* out) {
+    return read(names_at, &names) && read(numbers_at, &numbers) &&
+           kde_pg::read_named_columns(names, numbers, most, out);
+  };
+  read(C::relation, &row.relation);
+  read(C::filter, &row.filter);
+  read(C::measures, &row.measures);
+  read(C::groups, &row.groups);
+  row.are_columns =
+      columns(C::column_names, C::attribute_numbers, kde::kMaxColumns, &row.columns) &&
+      row.columns.count > 0;
+  row.are_references =
+      columns(C::reference_names, C::reference_numbers, MaxHeapAttributeNumber, &row.references);
+  return row;
 }
 
 // The density by its names alone: the table or a column may not exist.
-const char* label_of(HeapTuple tuple, TupleDesc desc, const Brought& row) {
-  using kde_pg::CatalogColumn;
+const char* label_of(const Brought& row) {
   StringInfoData out;
   initStringInfo(&out);
   appendStringInfoString(&out, row.relation);
-  kde_pg::NamedColumns columns;
-  if (kde_pg::read_named_columns(
-          DatumGetArrayTypeP(get_column(tuple, desc, CatalogColumn::column_names)),
-          DatumGetArrayTypeP(get_column(tuple, desc, CatalogColumn::attribute_numbers)),
-          kde::kMaxColumns, &columns)) {
-    for (int i = 0; i < columns.count; ++i)
-      appendStringInfo(&out, "%s%s", i == 0 ? " (" : ", ", columns.name[i]);
-    if (columns.count > 0) appendStringInfoChar(&out, ')');
-  }
-  const char* filter = TextDatumGetCString(get_column(tuple, desc, CatalogColumn::filter));
-  if (*filter != '\0') appendStringInfo(&out, " where %s", filter);
+  for (int i = 0; row.are_columns && i < row.columns.count; ++i)
+    appendStringInfo(&out, "%s%s%s", i == 0 ? " (" : ", ", row.columns.name[i],
+                     i + 1 == row.columns.count ? ")" : "");
+  if (*row.filter != '\0') appendStringInfo(&out, " where %s", row.filter);
   return out.data;
 }
 
@@ -234,56 +247,33 @@ Oid find_relation(const char* name) {
 }
 
 // The key as it was brought: which elements are expressions say the zeros among the attribute
-// numbers, if there are as many as names.
-void read_key(HeapTuple tuple, TupleDesc desc, Brought* row) {
-  using kde_pg::CatalogColumn;
-  const auto get = [&](CatalogColumn c) { return get_column(tuple, desc, c); };
+// numbers. Null, or why it is none here.
+const char* read_key(Brought* row) {
   kde_pg::DensityKey* key = &row->key;
+  const kde_pg::NamedColumns& columns = row->columns;
   key->relation = find_relation(row->relation);
-  if (!OidIsValid(key->relation)) {
-    row->why = "the table does not exist";
-    return;
-  }
+  if (!OidIsValid(key->relation)) return "the table does not exist";
   // The extension's owner may insert, but his expressions would be computed, and any table of
   // others read, with its owner's rights at the next refresh.
-  if (!kde_pg::is_owner(key->relation)) {
-    row->why = "the current user does not own the table";
-    return;
-  }
-  kde_pg::NamedColumns columns;
-  if (!kde_pg::read_named_columns(DatumGetArrayTypeP(get(CatalogColumn::column_names)),
-                                  DatumGetArrayTypeP(get(CatalogColumn::attribute_numbers)),
-                                  kde::kMaxColumns, &columns) ||
-      columns.count == 0 ||
-      !kde_pg::divide_columns(columns.count, DatumGetInt16(get(CatalogColumn::measures)),
-                              DatumGetInt16(get(CatalogColumn::groups)), key)) {
-    row->why = "its columns make no density";
-    return;
-  }
+  if (!kde_pg::is_owner(key->relation)) return "the current user does not own the table";
+  if (!row->are_columns || !kde_pg::divide_columns(columns.count, row->measures, row->groups, key))
+    return "its columns make no density";
   for (int i = 0; i < columns.count; ++i) {
     const bool expression = columns.number[i] == 0;
     const AttrNumber attnum =
         expression ? InvalidAttrNumber : get_attnum(key->relation, columns.name[i]);
-    if (!expression && attnum <= 0) {
-      row->why = psprintf("column \"%s\" does not exist", columns.name[i]);
-      return;
-    }
+    if (!expression && attnum <= 0)
+      return psprintf("column \"%s\" does not exist", columns.name[i]);
     key->column[i] = {attnum, columns.name[i], nullptr};
   }
-  key->filter = TextDatumGetCString(get(CatalogColumn::filter));
+  key->filter = row->filter;
+  return nullptr;
 }
 
 // The references that a row brought, under this database's numbers. False if they do not exist.
-bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
-  using kde_pg::CatalogColumn;
-  const auto array = [&](CatalogColumn c) {
-    return DatumGetArrayTypeP(get_column(tuple, desc, c));
-  };
-  kde_pg::NamedColumns brought;
-  if (!kde_pg::read_named_columns(array(CatalogColumn::reference_names),
-                                  array(CatalogColumn::reference_numbers), MaxHeapAttributeNumber,
-                                  &brought))
-    return false;
+bool take_references(Brought* row, kde_pg::DensityKey* key) {
+  const kde_pg::NamedColumns& brought = row->references;
+  if (!row->are_references) return false;
   for (int i = 0; i < brought.count; ++i) {
     brought.number[i] = get_attnum(key->relation, brought.name[i]);
     if (brought.number[i] <= 0) return false;
@@ -296,7 +286,7 @@ bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
 // Gives the key this database's texts and references. A restore grants privileges last, so that the
 // owner may not yet use a schema: then all is kept as it came. Other errors of the texts, which
 // mean nothing here, are raised.
-void complete_key(HeapTuple tuple, TupleDesc desc, Brought* row) {
+void complete_key(Brought* row) {
   kde_pg::DensityKey* key = &row->key;
   if (!key->has_texts()) return;
   const kde_pg::DensityKey brought = *key;
@@ -310,7 +300,7 @@ void complete_key(HeapTuple tuple, TupleDesc desc, Brought* row) {
   };
   if (kde_pg::without_error(analyse, nullptr, lacks_privilege, true, &row->why)) return;
   *key = brought;
-  if (take_references(tuple, desc, key)) row->why = nullptr;
+  if (take_references(row, key)) row->why = nullptr;
 }
 
 // Whether an error is one of the row that is restored: the others are to come all the same.
@@ -346,16 +336,15 @@ Datum kde_on_row(PG_FUNCTION_ARGS) {
   // The table's constraints speak of it.
   if (has_null_column(tuple, desc)) PG_RETURN_POINTER(tuple);
 
-  Brought row = {};
-  row.relation = TextDatumGetCString(get_column(tuple, desc, kde_pg::CatalogColumn::relation));
+  Brought row = read_brought(tuple, desc);
   const char* error = "its texts cannot be read";
   const auto understand = [&] {
-    read_key(tuple, desc, &row);
-    if (row.why == nullptr) complete_key(tuple, desc, &row);
+    row.why = read_key(&row);
+    if (row.why == nullptr) complete_key(&row);
   };
   if (!kde_pg::without_error(understand, nullptr, is_of_the_row, true, &error)) row.why = error;
   if (row.why != nullptr) {
-    ereport(WARNING, (errmsg("skipping a density of %s: %s", label_of(tuple, desc, row), row.why)));
+    ereport(WARNING, (errmsg("skipping a density of %s: %s", label_of(row), row.why)));
     PG_RETURN_POINTER(NULL);
   }
   const kde_pg::DensityKey& key = row.key;
