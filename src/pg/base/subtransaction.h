@@ -33,11 +33,11 @@ inline bool is_no_cancel(int sqlstate) {
 // False if work() raised an error that is_trapped(sqlstate) says true of; its effects are then
 // undone. Other errors pass. What it pallocs stays in the caller's memory context. sqlstate: null,
 // or set to that of the error. keep: false if what it did, locked and opened is undone in any case.
-// message: null, or set to the error's.
+// message: null, or set to the error's; whole: the same of all of it.
 template <typename Work>
 bool without_error(Work work, int* sqlstate = nullptr,
                    bool (*is_trapped)(int sqlstate) = is_about_the_work, bool keep = true,
-                   const char** message = nullptr) {
+                   const char** message = nullptr, ErrorData** whole = nullptr) {
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner owner = CurrentResourceOwner;
   volatile bool done = false;
@@ -61,7 +61,10 @@ bool without_error(Work work, int* sqlstate = nullptr,
     if (!is_trapped(error->sqlerrcode)) ReThrowError(error);
     if (sqlstate != nullptr) *sqlstate = error->sqlerrcode;
     if (message != nullptr) *message = pstrdup(error->message);
-    FreeErrorData(error);
+    if (whole != nullptr)
+      *whole = error;
+    else
+      FreeErrorData(error);
   }
   PG_END_TRY();
   MemoryContextSwitchTo(context);

@@ -262,12 +262,9 @@ const char* changed_since_fit(const DensityKey& key, ArrayType* fitted) {
 
 bool is_gone(const DensityKey& key) {
   if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(key.relation))) return true;
-  for (int i = 0; i < key.all(); ++i)
-    if (key.column[i].attnum != 0 &&
-        live_column_name(key.relation, key.column[i].attnum) == nullptr)
-      return true;
-  for (int i = 0; i < key.references; ++i)
-    if (live_column_name(key.relation, key.reference[i]) == nullptr) return true;
+  const Bitmapset* columns = columns_read_by(key);
+  for (int i = -1; (i = bms_next_member(columns, i)) >= 0;)
+    if (live_column_name(key.relation, static_cast<AttrNumber>(i)) == nullptr) return true;
   return false;
 }
 

@@ -5,12 +5,12 @@
 #include "pg/base/compat.h"
 #include "pg/base/options.h"
 #include "pg/base/snapshot_identity.h"
+#include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
 #include "access/xact.h"
-#include "common/hashfn.h"
 #include "lib/ilist.h"
 #include "storage/proc.h"
 #include "utils/hsearch.h"
@@ -274,9 +274,7 @@ CachedDensity cached_density(TableColumn column, AnsweringFit* fit, Tell how) {
 CachedDensity cached_density(const DensityKey& wanted, AnsweringFit* fit, Tell how) {
   if (wanted.is_plain()) return cached_density(wanted.plain(), fit, how);
   const char* identity = key_identity(wanted);
-  const Key key{wanted.relation, 0,
-                hash_bytes_extended(reinterpret_cast<const unsigned char*>(identity),
-                                    static_cast<int>(strlen(identity)), 0)};
+  const Key key{wanted.relation, 0, hash_text(identity)};
   const auto look_up = [&](Snapshot snapshot) {
     Entry* e = find(key, identity, snapshot);
     return e != nullptr ? e : load(wanted, identity, key, snapshot);

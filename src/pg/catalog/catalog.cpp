@@ -2,6 +2,7 @@
 // catalog_write.cpp, and catalog_follow.cpp beside others' DDL.
 #include "pg/catalog/catalog.h"
 
+#include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/catalog_rows.h"
 
@@ -9,7 +10,6 @@ extern "C" {
 #include "access/relation.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -63,12 +63,9 @@ bool catalog_seems_empty() {
   Relation catalog = try_relation_open(oid, NoLock);
   bool any = false;
   if (catalog != nullptr && RelationGetNumberOfBlocks(catalog) > 0) {
-    LatestSnapshot latest;
-    latest.take();
     // Not by the index, which somebody may have locked, too.
     const auto found = [&](HeapTuple) { return !(any = true); };
-    for_rows(catalog, nullptr, latest.get(), found, false);
-    latest.release();
+    for_rows(catalog, nullptr, nullptr, found, false);
   }
   if (catalog != nullptr) relation_close(catalog, NoLock);
   UnlockRelationOid(oid, AccessShareLock);
@@ -116,17 +113,12 @@ bool catalog_sees(const RowVersion& version, Snapshot snapshot) {
 
 List* catalog_list(Oid relation, Snapshot snapshot) {
   List* out = NIL;
-  LatestSnapshot latest;
-  const bool is_latest = snapshot == nullptr && !IsInParallelMode();
-  if (is_latest) latest.take();
-  if (snapshot == nullptr) snapshot = is_latest ? latest.get() : GetActiveSnapshot();
   Relation catalog = open_catalog(AccessShareLock);
   for_rows_of(catalog, relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
     if (is_current(row)) out = lappend(out, read_entry(tuple, RelationGetDescr(catalog), row));
     return true;
   });
   table_close(catalog, AccessShareLock);
-  if (is_latest) latest.release();
   return out;
 }
 
@@ -248,11 +240,7 @@ namespace {
 
 LOCKTAG lock_tag(const DensityKey& key) {
   uint16 number = static_cast<uint16>(key.column[0].attnum);
-  if (!key.is_plain()) {
-    const char* identity = key_identity(key);
-    number = static_cast<uint16>(hash_bytes(reinterpret_cast<const unsigned char*>(identity),
-                                            static_cast<int>(strlen(identity))));
-  }
+  if (!key.is_plain()) number = static_cast<uint16>(hash_text(key_identity(key)));
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), key.relation, number);
   return tag;

@@ -39,8 +39,7 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot);
 bool catalog_sees(const RowVersion& version, Snapshot snapshot);
 
 // The densities of a relation, or (InvalidOid) of all, as `snapshot` sees them; null: in their
-// newest state (in parallel mode, where no snapshot can be taken, as the active one sees them). A
-// palloc'ed list of CatalogEntry*; those of one relation follow each other.
+// newest state. A palloc'ed list of CatalogEntry*; those of one relation follow each other.
 List* catalog_list(Oid relation, Snapshot snapshot = nullptr);
 // Calls visit for each whose row is current, in the order of the relations. `entry` is gone after
 // the call. The tuple and its values are those of the catalog.

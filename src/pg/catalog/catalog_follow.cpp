@@ -61,10 +61,8 @@ void report_dropped_user(const CatalogRow& row, AttrNumber attnum) {
 void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
   Relation catalog = open_catalog_to_follow();
   if (catalog == nullptr) return;
-  LatestSnapshot latest;
-  latest.take();
   bool any = false;
-  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
+  for_rows_of(catalog, relation, nullptr, [&](HeapTuple tuple, const CatalogRow& row) {
     if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
     delete_with_upkeep(catalog, tuple);
     if (attnum != 0) report_dropped_user(row, attnum);
@@ -72,20 +70,21 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
     KDE_FAULT("drop.deleted");
     return true;
   });
-  latest.release();
   table_close(catalog, NoLock);
   if (any) CommandCounterIncrement();
 }
 
 namespace {
 
-bool relation_exists(Oid relation, Snapshot snapshot) {
+bool relation_exists(Oid relation) {
   ScanKeyData key;
   ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
   Relation classes = table_open(RelationRelationId, AccessShareLock);
-  SysScanDesc scan = systable_beginscan(classes, ClassOidIndexId, true, snapshot, 1, &key);
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  SysScanDesc scan = systable_beginscan(classes, ClassOidIndexId, true, latest, 1, &key);
   const bool exists = HeapTupleIsValid(systable_getnext(scan));
   systable_endscan(scan);
+  UnregisterSnapshot(latest);
   table_close(classes, AccessShareLock);
   return exists;
 }
@@ -102,9 +101,9 @@ bool try_delete(Relation table, HeapTuple tuple) {
 
 // Rows of a table, whose first column is a density's number, of those that are none of `known`,
 // which ascend.
-bool remove_unknown(Relation table, const int64* known, Size count, Snapshot snapshot) {
+bool remove_unknown(Relation table, const int64* known, Size count) {
   bool any = false;
-  for_rows(table, nullptr, snapshot, [&](HeapTuple tuple) {
+  for_rows(table, nullptr, nullptr, [&](HeapTuple tuple) {
     int64 id = 0;
     (void)RowReader(tuple, RelationGetDescr(table))(1, &id);
     if (!std::binary_search(known, known + count, id) && try_delete(table, tuple)) any = true;
@@ -117,22 +116,19 @@ bool remove_unknown(Relation table, const int64* known, Size count, Snapshot sna
 
 void catalog_remove_gone() {
   Relation catalog = open_catalog(RowExclusiveLock);
-  LatestSnapshot latest;
-  latest.take();
   bool any = false;
   const auto look = [&](HeapTuple tuple) {
     Oid relation = InvalidOid;
     (void)RowReader(tuple, RelationGetDescr(catalog))(CatalogColumn::relation, &relation);
     const int64 id = id_of(tuple, RelationGetDescr(catalog));
     // The cache may not have heard yet of what another transaction made and fitted.
-    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) ||
-        relation_exists(relation, latest.get()) || !try_delete(catalog, tuple))
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) || relation_exists(relation) ||
+        !try_delete(catalog, tuple))
       return true;
     upkeep_remove(id);
     return any = true;
   };
-  for_rows(catalog, nullptr, latest.get(), look, false);
-  latest.release();
+  for_rows(catalog, nullptr, nullptr, look, false);
   table_close(catalog, NoLock);
   if (any) CommandCounterIncrement();
 }
@@ -142,20 +138,17 @@ void catalog_remove_orphans() {
   Relation upkeep = open_upkeep(RowExclusiveLock);
   Relation parts = open_parts(RowExclusiveLock);
   Relation catalog = open_catalog(AccessShareLock);
-  LatestSnapshot latest;
-  latest.take();
   Size count = 0, room = 64;
   auto* known = static_cast<int64*>(palloc(sizeof(int64) * room));
   // Also of rows that are not current.
-  for_rows(catalog, nullptr, latest.get(), [&](HeapTuple tuple) {
+  for_rows(catalog, nullptr, nullptr, [&](HeapTuple tuple) {
     if (count == room) known = static_cast<int64*>(repalloc(known, sizeof(int64) * (room *= 2)));
     known[count++] = id_of(tuple, RelationGetDescr(catalog));
     return true;
   });
   std::sort(known, known + count);
-  const bool any_upkeep = remove_unknown(upkeep, known, count, latest.get());
-  const bool any_parts = remove_unknown(parts, known, count, latest.get());
-  latest.release();
+  const bool any_upkeep = remove_unknown(upkeep, known, count);
+  const bool any_parts = remove_unknown(parts, known, count);
   table_close(catalog, AccessShareLock);
   table_close(parts, NoLock);
   table_close(upkeep, NoLock);
@@ -215,11 +208,11 @@ HeapTuple renamed_row(Relation catalog, HeapTuple tuple, const CatalogRow& row) 
 
 // Whether the key of a row that is to be inserted is another's: of a fit since a rename that the
 // row could not follow.
-bool is_taken(Relation catalog, Oid relation, HeapTuple tuple, Snapshot snapshot) {
+bool is_taken(Relation catalog, Oid relation, HeapTuple tuple) {
   CatalogRow wanted;
   if (!read_row(tuple, RelationGetDescr(catalog), &wanted)) return true;
   bool taken = false;
-  for_rows_of(catalog, relation, snapshot, [&](HeapTuple, const CatalogRow& row) {
+  for_rows_of(catalog, relation, nullptr, [&](HeapTuple, const CatalogRow& row) {
     taken = same_texts(row.key, wanted.key);
     return !taken;
   });
@@ -230,14 +223,11 @@ void insert_renamed(Relation catalog, Oid relation, List* rows) {
   ListCell* cell;
   foreach (cell, rows) {
     auto* tuple = static_cast<HeapTuple>(lfirst(cell));
-    LatestSnapshot latest;
-    latest.take();
-    if (is_taken(catalog, relation, tuple, latest.get())) {
+    if (is_taken(catalog, relation, tuple)) {
       upkeep_remove(id_of(tuple, RelationGetDescr(catalog)));
     } else {
       CatalogTupleInsert(catalog, tuple);
     }
-    latest.release();
     CommandCounterIncrement();
   }
 }
@@ -247,11 +237,9 @@ void insert_renamed(Relation catalog, Oid relation, List* rows) {
 void catalog_follow_renames(Oid relation) {
   Relation catalog = open_catalog_to_follow();
   if (catalog == nullptr) return;
-  LatestSnapshot latest;
-  latest.take();
   List* changed = NIL;
   bool any = false;
-  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
+  for_rows_of(catalog, relation, nullptr, [&](HeapTuple tuple, const CatalogRow& row) {
     const Names columns = look_at_names(relation, row.columns);
     const Names references = look_at_names(relation, row.references);
     if (columns == Names::gone || references == Names::gone) {
@@ -272,7 +260,6 @@ void catalog_follow_renames(Oid relation) {
     }
     return true;
   });
-  latest.release();
   if (any) {
     // All are deleted before one is inserted: columns may have swapped their names.
     CommandCounterIncrement();

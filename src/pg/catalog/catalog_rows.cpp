@@ -101,10 +101,7 @@ HeapTuple row_of(Relation catalog, const CatalogEntry& entry, Snapshot snapshot)
 }
 
 HeapTuple locked_row(Relation catalog, const CatalogEntry& entry) {
-  LatestSnapshot latest;
-  latest.take();
-  HeapTuple row = row_of(catalog, entry, latest.get());
-  latest.release();
+  HeapTuple row = row_of(catalog, entry, nullptr);
   if (row == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                     errmsg("no density is fitted for %s", display_name(entry.key)),

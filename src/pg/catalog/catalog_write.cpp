@@ -1,5 +1,6 @@
 // Writes kde_aqp.fitted: what a fit stores, what a restore brings, settings and proofs.
 #include "pg/base/fault.h"
+#include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/catalog_rows.h"
@@ -11,7 +12,6 @@ extern "C" {
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "commands/sequence.h"
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/inval.h"
@@ -100,15 +100,14 @@ namespace {
 // An alias is one density's: who gives it waits for others who do, to see theirs before the
 // catalog's index fitted_alias refuses it.
 void lock_alias(const char* alias) {
-  const auto hash = static_cast<uint16>(
-      hash_bytes(reinterpret_cast<const unsigned char*>(alias), static_cast<int>(strlen(alias))));
+  const auto hash = static_cast<uint16>(hash_text(alias));
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), InvalidOid, hash);
   (void)LockAcquire(&tag, ExclusiveLock, false, false);
 }
 
-void check_alias(const DensityKey& key, const char* alias, Snapshot snapshot) {
-  const CatalogEntry* entry = catalog_entry_by_alias(alias, snapshot);
+void check_alias(const DensityKey& key, const char* alias) {
+  const CatalogEntry* entry = catalog_entry_by_alias(alias, nullptr);
   if (entry == nullptr || same_key(entry->key, key)) return;
   ereport(ERROR,
           (errcode(ERRCODE_DUPLICATE_OBJECT), errmsg("another density is named \"%s\"", alias),
@@ -118,8 +117,8 @@ void check_alias(const DensityKey& key, const char* alias, Snapshot snapshot) {
 
 // A row of the same texts under other numbers than this table's, as it comes by a restore with
 // triggers disabled, is nobody's density; it would only be in the way of the key's own.
-void remove_unusable(Relation catalog, const DensityKey& key, Snapshot snapshot) {
-  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+void remove_unusable(Relation catalog, const DensityKey& key) {
+  for_rows_of(catalog, key.relation, nullptr, [&](HeapTuple tuple, const CatalogRow& row) {
     if (is_current(row) || !same_texts(row.key, key)) return true;
     delete_with_upkeep(catalog, tuple);
     return false;
@@ -136,15 +135,13 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   // The locks are of the catalog. Where another has come in its place, they are taken of that.
   catalog_lock(key);
   if (alias != nullptr && locked == nullptr) lock_alias(alias);
-  LatestSnapshot latest;
-  latest.take();
-  HeapTuple old = locked != nullptr ? row_of(catalog, *locked->entry, latest.get())
-                                    : row_of(catalog, key, latest.get());
+  HeapTuple old =
+      locked != nullptr ? row_of(catalog, *locked->entry, nullptr) : row_of(catalog, key, nullptr);
   check_snapshot_agrees(catalog, key, old);
   KDE_FAULT("store.found");
   RefreshSettings settings;
   Upkeep upkeep;
-  if (alias != nullptr && locked == nullptr) check_alias(key, alias, latest.get());
+  if (alias != nullptr && locked == nullptr) check_alias(key, alias);
   if (locked != nullptr) upkeep = locked->upkeep;
   if (old != nullptr) {
     RowReader before(old, RelationGetDescr(catalog));
@@ -156,11 +153,10 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
     if (!record.request.incremental) parts_remove(upkeep.density_id);
   } else {
     upkeep.density_id = new_density_id();
-    remove_unusable(catalog, key, latest.get());
+    remove_unusable(catalog, key);
   }
   if (locked == nullptr) catalog_remove_gone();
   KDE_FAULT("store.deleted");
-  latest.release();
 
   CatalogWriter row;
   FitRecord fit = record;
@@ -192,13 +188,9 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   const char* alias = nullptr;
   if (brought(C::alias, &alias)) lock_alias(alias);
   Relation catalog = open_catalog(RowExclusiveLock);
-  LatestSnapshot latest;
-  latest.take();
-  remove_unusable(catalog, key, latest.get());
-  const bool taken = row_of(catalog, key, latest.get()) != nullptr;
-  const bool alias_taken =
-      alias != nullptr && catalog_entry_by_alias(alias, latest.get()) != nullptr;
-  latest.release();
+  remove_unusable(catalog, key);
+  const bool taken = row_of(catalog, key, nullptr) != nullptr;
+  const bool alias_taken = alias != nullptr && catalog_entry_by_alias(alias, nullptr) != nullptr;
   if (taken) {
     table_close(catalog, NoLock);
     return false;
@@ -239,9 +231,7 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
 
 bool catalog_remove(const DensityKey& key) {
   Relation catalog = open_catalog(RowExclusiveLock);
-  LatestSnapshot latest;
-  latest.take();
-  HeapTuple old = row_of(catalog, key, latest.get());
+  HeapTuple old = row_of(catalog, key, nullptr);
   check_snapshot_agrees(catalog, key, old);
   KDE_FAULT("remove.found");
   if (old != nullptr) {
@@ -249,7 +239,6 @@ bool catalog_remove(const DensityKey& key) {
     KDE_FAULT("remove.deleted");
     upkeep_remove(id_of(old, RelationGetDescr(catalog)));
   }
-  latest.release();
   table_close(catalog, NoLock);
   CommandCounterIncrement();
   KDE_FAULT("remove.done");

@@ -19,7 +19,7 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kNumbers = 10;  // of a leaf, as stored
+constexpr int kNumbers = sizeof(LeafCounters) / sizeof(int64);
 
 // Rows of a leaf, as many as there are of the relation that was asked about.
 int64 in_rows(const LeafCounters& leaf, int64 rows) {
@@ -174,37 +174,18 @@ ArrayType* counters_to_array(const Counters& counters) {
     return construct_array(&zero, 1, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
   }
   if (!counters.known) return nullptr;
-  const auto beneath = std::count_if(counters.leaf, counters.leaf + counters.leaves,
-                                     [](const LeafCounters& l) { return l.rows_each > 0; });
-  const int rows = counters.leaves + counters.generated.count + static_cast<int>(beneath);
-  const int n = rows * kNumbers;
-  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
+  const int rows = counters.leaves + counters.generated.count;
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (rows * kNumbers + 1)));
   Datum* at = values;
-  for (int i = 0; i < counters.leaves; ++i) {
-    const LeafCounters& leaf = counters.leaf[i];
-    const int64 numbers[kNumbers] = {static_cast<int64>(leaf.relation),
-                                     static_cast<int64>(leaf.file),
-                                     leaf.inserts,
-                                     leaf.updates,
-                                     leaf.deletes,
-                                     leaf.live,
-                                     leaf.counted,
-                                     leaf.unsent_inserts,
-                                     leaf.unsent_updates,
-                                     leaf.unsent_deletes};
+  const auto put = [&at](const LeafCounters& row) {
+    int64 numbers[kNumbers];
+    memcpy(numbers, &row, sizeof row);
     for (const int64 number : numbers) *at++ = Int64GetDatum(number);
-  }
-  for (int i = 0; i < counters.leaves; ++i) {
-    const LeafCounters& leaf = counters.leaf[i];
-    if (leaf.rows_each == 0) continue;
-    const int64 numbers[kNumbers] = {0, static_cast<int64>(leaf.relation), 0, leaf.rows_each};
-    for (const int64 number : numbers) *at++ = Int64GetDatum(number);
-  }
+  };
+  for (int i = 0; i < counters.leaves; ++i) put(counters.leaf[i]);
   for (int i = 0; i < counters.generated.count; ++i) {
     const GeneratedColumn& column = counters.generated.column[i];
-    const int64 numbers[kNumbers] = {0, static_cast<int64>(column.relation), column.attnum,
-                                     column.expression};
-    for (const int64 number : numbers) *at++ = Int64GetDatum(number);
+    put({0, column.relation, column.attnum, column.expression, 0, 0, 0, 0, 0, 0, 0});
   }
   int dims[2] = {rows, kNumbers};
   int lower[2] = {1, 1};
@@ -222,31 +203,15 @@ Counters counters_from_array(ArrayType* array) {
   out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (rows + 1)));
   GeneratedColumns& generated = out.generated;
   generated.column = static_cast<GeneratedColumn*>(palloc0(sizeof(GeneratedColumn) * (rows + 1)));
-  const int64* at = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
-  for (int i = 0; i < rows; ++i, at += kNumbers) {
-    if (at[0] == 0 && at[2] == 0) {
-      // After the leaves.
-      for (int k = 0; k < out.leaves; ++k)
-        if (out.leaf[k].relation == static_cast<Oid>(at[1]))
-          out.leaf[k].rows_each = Max(at[3], INT64CONST(1));
-      continue;
-    }
-    if (at[0] == 0) {
-      generated.column[generated.count++] = {static_cast<Oid>(at[1]),
-                                             static_cast<AttrNumber>(at[2]), at[3]};
-      continue;
-    }
-    out.leaf[out.leaves++] = {static_cast<Oid>(at[0]),
-                              static_cast<Oid>(at[1]),
-                              at[2],
-                              at[3],
-                              at[4],
-                              at[5],
-                              at[6],
-                              at[7],
-                              at[8],
-                              at[9],
-                              0};
+  const char* at = ARR_DATA_PTR(array);
+  for (int i = 0; i < rows; ++i, at += sizeof(LeafCounters)) {
+    LeafCounters& leaf = out.leaf[out.leaves];
+    memcpy(&leaf, at, sizeof leaf);
+    if (leaf.relation != 0)
+      ++out.leaves;
+    else
+      generated.column[generated.count++] = {static_cast<Oid>(leaf.file),
+                                             static_cast<AttrNumber>(leaf.inserts), leaf.updates};
   }
   return out;
 }

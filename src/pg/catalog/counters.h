@@ -28,9 +28,10 @@ extern "C" {
 
 namespace kde_pg {
 
+// A row of numbers, as it is stored.
 struct LeafCounters {
-  Oid relation;
-  Oid file;  // pg_class.relfilenode
+  int64 relation;
+  int64 file;  // pg_class.relfilenode
   int64 inserts, updates, deletes, live;
   int64 counted;  // pg_class.reltuples; -1: not counted since the file is there
   int64 unsent_inserts, unsent_updates, unsent_deletes;  // of those, of the reading session alone
@@ -73,9 +74,9 @@ void note_columns(Counters* counters);
 // counters that fell, as nobody knows what they had counted before they began anew.
 bool is_untouched(const Counters& then, const Counters& now);
 
-// As kde_aqp.upkeep.counters holds them, ten numbers a leaf; and with a relation of 0 a virtual
-// generated column's relation, number and expression (-1: all columns), or of a table beneath the
-// relation, 0 and the rows in one of its. '{0}' where rows are elsewhere. Null where unknown.
+// As kde_aqp.upkeep.counters holds them, a row a leaf, and behind them, with a relation of 0, a
+// virtual generated column's relation, number and expression (-1: all columns). '{0}' where rows
+// are elsewhere. Null where unknown.
 ArrayType* counters_to_array(const Counters& counters);
 // Unknown if it is no such array, or null.
 Counters counters_from_array(ArrayType* array);

@@ -152,8 +152,6 @@ Datum kde_stored(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Output out = begin_output(fcinfo, kCatalogColumns);
   // REFRESH excludes all who write, but its snapshot may be older than what they wrote.
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  catalog_copy(latest, put_stored, &out);
-  UnregisterSnapshot(latest);
+  catalog_copy(nullptr, put_stored, &out);
   PG_RETURN_NULL();
 }

@@ -21,15 +21,6 @@ bool precedes(const KeyColumn& a, const KeyColumn& b) {
   return a.attnum != b.attnum ? a.attnum < b.attnum : a.attnum == 0 && strcmp(a.text, b.text) < 0;
 }
 
-// As a regclass literal reads it.
-const char* table_name(Oid relation) {
-  const char* table = get_rel_name(relation);
-  if (table == nullptr) return "?";
-  const char* schema =
-      RelationIsVisible(relation) ? nullptr : get_namespace_name(get_rel_namespace(relation));
-  return quote_qualified_identifier(schema, table);
-}
-
 // "column, expression": so many of the key's, from `first` on.
 void append_list(const DensityKey& key, int first, int count, StringInfo out) {
   for (int i = first; i < first + count; ++i) {
@@ -83,6 +74,14 @@ void append_identity(const DensityKey& key, int first, int count, StringInfo out
 }
 
 }  // namespace
+
+const char* table_name(Oid relation) {
+  const char* table = get_rel_name(relation);
+  if (table == nullptr) return "?";
+  const char* schema =
+      RelationIsVisible(relation) ? nullptr : get_namespace_name(get_rel_namespace(relation));
+  return quote_qualified_identifier(schema, table);
+}
 
 bool same_column(const KeyColumn& a, const KeyColumn& b) {
   return a.attnum == b.attnum && (a.attnum != 0 || strcmp(a.text, b.text) == 0);

@@ -111,6 +111,9 @@ char* key_identity(const DensityKey& key);
 // Without its groups.
 DensityKey ungrouped(const DensityKey& key);
 
+// A table as a regclass literal reads it, with its schema where the search path needs it.
+const char* table_name(Oid relation);
+
 // "table.column", "table (column, expression)", "table (column) by (column) where filter",
 // palloc'ed, for messages.
 char* display_name(const DensityKey& key);

@@ -22,6 +22,7 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
+#include "pg/catalog/own_row.h"
 #include "pg/catalog/privileges.h"
 
 extern "C" {
@@ -50,6 +51,8 @@ extern "C" {
 #include "utils/varlena.h"
 }
 
+namespace kde_pg {
+
 namespace {
 
 void check_trigger(FunctionCallInfo fcinfo, const char* function) {
@@ -76,7 +79,7 @@ void patiently(Work work) {
     work();
     AtEOXact_GUC(true, level);
   };
-  if (kde_pg::without_error(hurried, nullptr, is_lock_trouble)) return;
+  if (without_error(hurried, nullptr, is_lock_trouble)) return;
   ereport(
       WARNING,
       (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
@@ -139,14 +142,13 @@ List* tables_of_type(Oid type) {
 void follow_renames(Oid relation) {
   ListCell* cell;
   foreach (cell, find_all_inheritors(relation, NoLock, nullptr))
-    kde_pg::catalog_follow_renames(lfirst_oid(cell));
+    catalog_follow_renames(lfirst_oid(cell));
 }
 
 // pg_restore --disable-triggers enables them when it is through, and what it left in the door can
 // pass. It enables them as ordinary ones, which a replica's session does not run.
 void take_in_what_is_left() {
-  Relation door =
-      try_relation_open(kde_pg::own_table_oid(kde_pg::OwnTable::density), AccessShareLock);
+  Relation door = try_relation_open(own_table_oid(OwnTable::density), AccessShareLock);
   if (door == nullptr) return;  // dropped while we waited
   bool enabled = false, always = false;
   const TriggerDesc* triggers = door->trigdesc;
@@ -175,8 +177,7 @@ void follow_alter_of(Oid classid, Oid object) {
     return;
   }
   if (classid != RelationRelationId) return;
-  if (object == kde_pg::own_table_oid(kde_pg::OwnTable::density) &&
-      OidIsValid(kde_pg::catalog_oid_or_invalid()))
+  if (object == own_table_oid(OwnTable::density) && OidIsValid(catalog_oid_or_invalid()))
     return take_in_what_is_left();
   switch (get_rel_relkind(object)) {
     case RELKIND_RELATION:
@@ -194,32 +195,44 @@ void follow_alter_of(Oid classid, Oid object) {
 // What a row of a restore brought, and why it is not taken in.
 struct Brought {
   const char* relation;  // its name
-  kde_pg::DensityKey key;
+  NamedColumns columns, references;
+  bool are_columns, are_references;  // else they are none
+  int16 measures, groups;
+  const char* filter;
+  DensityKey key;
   const char* why;  // null: nothing speaks against it
 };
 
-Datum get_column(HeapTuple tuple, TupleDesc desc, kde_pg::CatalogColumn c) {
-  bool is_null;
-  return heap_getattr(tuple, static_cast<int>(c), desc, &is_null);
+Brought read_brought(HeapTuple tuple, TupleDesc desc) {
+  using C = CatalogColumn;
+  Brought row = {};
+  RowReader read(tuple, desc);
+  ArrayType *names, *numbers;
+  const auto columns = [&](C names_at, C numbers_at, int most, NamedColumns* out) {
+    return read(names_at, &names) && read(numbers_at, &numbers) &&
+           read_named_columns(names, numbers, most, out);
+  };
+  read(C::relation, &row.relation);
+  read(C::filter, &row.filter);
+  read(C::measures, &row.measures);
+  read(C::groups, &row.groups);
+  row.are_columns =
+      columns(C::column_names, C::attribute_numbers, kde::kMaxColumns, &row.columns) &&
+      row.columns.count > 0;
+  row.are_references =
+      columns(C::reference_names, C::reference_numbers, MaxHeapAttributeNumber, &row.references);
+  return row;
 }
 
 // The density by its names alone: the table or a column may not exist.
-const char* label_of(HeapTuple tuple, TupleDesc desc, const Brought& row) {
-  using kde_pg::CatalogColumn;
+const char* label_of(const Brought& row) {
   StringInfoData out;
   initStringInfo(&out);
   appendStringInfoString(&out, row.relation);
-  kde_pg::NamedColumns columns;
-  if (kde_pg::read_named_columns(
-          DatumGetArrayTypeP(get_column(tuple, desc, CatalogColumn::column_names)),
-          DatumGetArrayTypeP(get_column(tuple, desc, CatalogColumn::attribute_numbers)),
-          kde::kMaxColumns, &columns)) {
-    for (int i = 0; i < columns.count; ++i)
-      appendStringInfo(&out, "%s%s", i == 0 ? " (" : ", ", columns.name[i]);
-    if (columns.count > 0) appendStringInfoChar(&out, ')');
-  }
-  const char* filter = TextDatumGetCString(get_column(tuple, desc, CatalogColumn::filter));
-  if (*filter != '\0') appendStringInfo(&out, " where %s", filter);
+  for (int i = 0; row.are_columns && i < row.columns.count; ++i)
+    appendStringInfo(&out, "%s%s%s", i == 0 ? " (" : ", ", row.columns.name[i],
+                     i + 1 == row.columns.count ? ")" : "");
+  if (*row.filter != '\0') appendStringInfo(&out, " where %s", row.filter);
   return out.data;
 }
 
@@ -234,56 +247,33 @@ Oid find_relation(const char* name) {
 }
 
 // The key as it was brought: which elements are expressions say the zeros among the attribute
-// numbers, if there are as many as names.
-void read_key(HeapTuple tuple, TupleDesc desc, Brought* row) {
-  using kde_pg::CatalogColumn;
-  const auto get = [&](CatalogColumn c) { return get_column(tuple, desc, c); };
-  kde_pg::DensityKey* key = &row->key;
+// numbers. Null, or why it is none here.
+const char* read_key(Brought* row) {
+  DensityKey* key = &row->key;
+  const NamedColumns& columns = row->columns;
   key->relation = find_relation(row->relation);
-  if (!OidIsValid(key->relation)) {
-    row->why = "the table does not exist";
-    return;
-  }
+  if (!OidIsValid(key->relation)) return "the table does not exist";
   // The extension's owner may insert, but his expressions would be computed, and any table of
   // others read, with its owner's rights at the next refresh.
-  if (!kde_pg::is_owner(key->relation)) {
-    row->why = "the current user does not own the table";
-    return;
-  }
-  kde_pg::NamedColumns columns;
-  if (!kde_pg::read_named_columns(DatumGetArrayTypeP(get(CatalogColumn::column_names)),
-                                  DatumGetArrayTypeP(get(CatalogColumn::attribute_numbers)),
-                                  kde::kMaxColumns, &columns) ||
-      columns.count == 0 ||
-      !kde_pg::divide_columns(columns.count, DatumGetInt16(get(CatalogColumn::measures)),
-                              DatumGetInt16(get(CatalogColumn::groups)), key)) {
-    row->why = "its columns make no density";
-    return;
-  }
+  if (!is_owner(key->relation)) return "the current user does not own the table";
+  if (!row->are_columns || !divide_columns(columns.count, row->measures, row->groups, key))
+    return "its columns make no density";
   for (int i = 0; i < columns.count; ++i) {
     const bool expression = columns.number[i] == 0;
     const AttrNumber attnum =
         expression ? InvalidAttrNumber : get_attnum(key->relation, columns.name[i]);
-    if (!expression && attnum <= 0) {
-      row->why = psprintf("column \"%s\" does not exist", columns.name[i]);
-      return;
-    }
+    if (!expression && attnum <= 0)
+      return psprintf("column \"%s\" does not exist", columns.name[i]);
     key->column[i] = {attnum, columns.name[i], nullptr};
   }
-  key->filter = TextDatumGetCString(get(CatalogColumn::filter));
+  key->filter = row->filter;
+  return nullptr;
 }
 
 // The references that a row brought, under this database's numbers. False if they do not exist.
-bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
-  using kde_pg::CatalogColumn;
-  const auto array = [&](CatalogColumn c) {
-    return DatumGetArrayTypeP(get_column(tuple, desc, c));
-  };
-  kde_pg::NamedColumns brought;
-  if (!kde_pg::read_named_columns(array(CatalogColumn::reference_names),
-                                  array(CatalogColumn::reference_numbers), MaxHeapAttributeNumber,
-                                  &brought))
-    return false;
+bool take_references(Brought* row, DensityKey* key) {
+  const NamedColumns& brought = row->references;
+  if (!row->are_references) return false;
   for (int i = 0; i < brought.count; ++i) {
     brought.number[i] = get_attnum(key->relation, brought.name[i]);
     if (brought.number[i] <= 0) return false;
@@ -296,27 +286,27 @@ bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
 // Gives the key this database's texts and references. A restore grants privileges last, so that the
 // owner may not yet use a schema: then all is kept as it came. Other errors of the texts, which
 // mean nothing here, are raised.
-void complete_key(HeapTuple tuple, TupleDesc desc, Brought* row) {
-  kde_pg::DensityKey* key = &row->key;
+void complete_key(Brought* row) {
+  DensityKey* key = &row->key;
   if (!key->has_texts()) return;
-  const kde_pg::DensityKey brought = *key;
+  const DensityKey brought = *key;
   const auto analyse = [key] {
     Relation rel = relation_open(key->relation, AccessShareLock);
-    kde_pg::analyse_key(rel, nullptr, key);
+    analyse_key(rel, nullptr, key);
     relation_close(rel, NoLock);
   };
   const auto lacks_privilege = [](int sqlstate) {
     return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE;
   };
-  if (kde_pg::without_error(analyse, nullptr, lacks_privilege, true, &row->why)) return;
+  if (without_error(analyse, nullptr, lacks_privilege, true, &row->why)) return;
   *key = brought;
-  if (take_references(tuple, desc, key)) row->why = nullptr;
+  if (take_references(row, key)) row->why = nullptr;
 }
 
 // Whether an error is one of the row that is restored: the others are to come all the same.
 bool is_of_the_row(int sqlstate) {
   return sqlstate != ERRCODE_LOCK_NOT_AVAILABLE &&
-         (kde_pg::is_about_the_work(sqlstate) || sqlstate == ERRCODE_INTERNAL_ERROR);
+         (is_about_the_work(sqlstate) || sqlstate == ERRCODE_INTERNAL_ERROR);
 }
 
 bool has_null_column(HeapTuple tuple, TupleDesc desc) {
@@ -328,8 +318,11 @@ bool has_null_column(HeapTuple tuple, TupleDesc desc) {
 
 }  // namespace
 
+}  // namespace kde_pg
+
 KDE_EXPORT(kde_on_row);
 Datum kde_on_row(PG_FUNCTION_ARGS) {
+  using namespace kde_pg;
   check_trigger(fcinfo, "kde_aqp.on_row");
   const TriggerData* data = reinterpret_cast<TriggerData*>(fcinfo->context);
   if (!TRIGGER_FIRED_FOR_ROW(data->tg_event) || !TRIGGER_FIRED_BEFORE(data->tg_event))
@@ -339,38 +332,36 @@ Datum kde_on_row(PG_FUNCTION_ARGS) {
   TupleDesc desc = RelationGetDescr(data->tg_relation);
   // Until ALTER EXTENSION UPDATE it may be of another version.
   if (data->tg_relation->rd_rel->relpersistence != RELPERSISTENCE_UNLOGGED ||
-      desc->natts != kde_pg::kCatalogColumns ||
-      TupleDescAttr(desc, static_cast<int>(kde_pg::CatalogColumn::relation) - 1)->atttypid !=
-          TEXTOID)
-    kde_pg::raise_other_version();
+      desc->natts != kCatalogColumns ||
+      TupleDescAttr(desc, static_cast<int>(CatalogColumn::relation) - 1)->atttypid != TEXTOID)
+    raise_other_version();
   // The table's constraints speak of it.
   if (has_null_column(tuple, desc)) PG_RETURN_POINTER(tuple);
 
-  Brought row = {};
-  row.relation = TextDatumGetCString(get_column(tuple, desc, kde_pg::CatalogColumn::relation));
+  Brought row = read_brought(tuple, desc);
   const char* error = "its texts cannot be read";
   const auto understand = [&] {
-    read_key(tuple, desc, &row);
-    if (row.why == nullptr) complete_key(tuple, desc, &row);
+    row.why = read_key(&row);
+    if (row.why == nullptr) complete_key(&row);
   };
-  if (!kde_pg::without_error(understand, nullptr, is_of_the_row, true, &error)) row.why = error;
+  if (!without_error(understand, nullptr, is_of_the_row, true, &error)) row.why = error;
   if (row.why != nullptr) {
-    ereport(WARNING, (errmsg("skipping a density of %s: %s", label_of(tuple, desc, row), row.why)));
+    ereport(WARNING, (errmsg("skipping a density of %s: %s", label_of(row), row.why)));
     PG_RETURN_POINTER(NULL);
   }
-  const kde_pg::DensityKey& key = row.key;
+  const DensityKey& key = row.key;
   KDE_FAULT("row.completed");
-  kde_pg::catalog_lock(key);
-  if (!kde_pg::catalog_restore(key, tuple, desc))
-    ereport(WARNING,
-            (errmsg("skipping a density of %s: there is one already", kde_pg::display_name(key))));
+  catalog_lock(key);
+  if (!catalog_restore(key, tuple, desc))
+    ereport(WARNING, (errmsg("skipping a density of %s: there is one already", display_name(key))));
   PG_RETURN_POINTER(NULL);
 }
 
 KDE_EXPORT(kde_has_densities);
 Datum kde_has_densities(PG_FUNCTION_ARGS) {
-  if (!kde_pg::catalog_seems_empty()) PG_RETURN_BOOL(true);
-  const Oid door = kde_pg::own_table_oid(kde_pg::OwnTable::density);
+  using namespace kde_pg;
+  if (!catalog_seems_empty()) PG_RETURN_BOOL(true);
+  const Oid door = own_table_oid(OwnTable::density);
   if (!OidIsValid(door) || !ConditionalLockRelationOid(door, AccessShareLock))
     PG_RETURN_BOOL(false);
   Relation relation = try_relation_open(door, NoLock);
@@ -383,8 +374,9 @@ Datum kde_has_densities(PG_FUNCTION_ARGS) {
 // kde_aqp.follow_drop().
 KDE_EXPORT(kde_on_drop);
 Datum kde_on_drop(PG_FUNCTION_ARGS) {
+  using namespace kde_pg;
   // The extension itself may be what is being dropped.
-  if (!OidIsValid(kde_pg::catalog_oid_or_invalid())) PG_RETURN_NULL();
+  if (!OidIsValid(catalog_oid_or_invalid())) PG_RETURN_NULL();
   static SPIPlanPtr plan = nullptr;
   patiently([] {
     for_objects(
@@ -393,8 +385,8 @@ Datum kde_on_drop(PG_FUNCTION_ARGS) {
         " AND object_type OPERATOR(pg_catalog.=) ANY ('{table,table column,foreign table,"
         "foreign table column,materialized view}'::pg_catalog.text[])",
         &plan, [](const Datum* dropped) {
-          kde_pg::catalog_remove_dropped(DatumGetObjectId(dropped[0]),
-                                         static_cast<AttrNumber>(DatumGetInt32(dropped[1])));
+          catalog_remove_dropped(DatumGetObjectId(dropped[0]),
+                                 static_cast<AttrNumber>(DatumGetInt32(dropped[1])));
         });
   });
   KDE_FAULT("drop.done");
@@ -404,7 +396,8 @@ Datum kde_on_drop(PG_FUNCTION_ARGS) {
 // kde_aqp.follow_alter().
 KDE_EXPORT(kde_on_alter);
 Datum kde_on_alter(PG_FUNCTION_ARGS) {
-  if (!OidIsValid(kde_pg::catalog_oid_or_invalid())) PG_RETURN_NULL();
+  using namespace kde_pg;
+  if (!OidIsValid(catalog_oid_or_invalid())) PG_RETURN_NULL();
   static SPIPlanPtr plan = nullptr;
   patiently([] {
     for_objects("SELECT classid, objid FROM pg_catalog.pg_event_trigger_ddl_commands()", &plan,

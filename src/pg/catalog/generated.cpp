@@ -2,6 +2,8 @@
 // index, and compared by a hash.
 #include "pg/catalog/generated.h"
 
+#include "pg/base/text_list.h"
+
 extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -9,7 +11,6 @@ extern "C" {
 #include "catalog/pg_attrdef.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
-#include "common/hashfn.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -68,9 +69,7 @@ void read_one(Relation defaults, Oid relation, int* room, GeneratedColumns* out)
           out->column == nullptr ? palloc(bytes) : repalloc(out->column, bytes));
     }
     const char* expression = TextDatumGetCString(stored);
-    const uint64 hash = hash_bytes_extended(reinterpret_cast<const unsigned char*>(expression),
-                                            static_cast<int>(strlen(expression)), 0);
-    out->column[out->count++] = {relation, attnum, static_cast<int64>(hash)};
+    out->column[out->count++] = {relation, attnum, static_cast<int64>(hash_text(expression))};
   }
   systable_endscan(scan);
 }

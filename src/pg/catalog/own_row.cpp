@@ -38,6 +38,8 @@ HeapTuple row_at(Relation table, ItemPointerData tid, AttrNumber id_column, int6
       ItemPointerGetBlockNumber(&tid) >= RelationGetNumberOfBlocks(table))
     return nullptr;
   HeapTuple out = nullptr;
+  if (snapshot == nullptr) snapshot = GetCatalogSnapshot(RelationGetRelid(table));
+  snapshot = RegisterSnapshot(snapshot);
   TupleTableSlot* slot = table_slot_create(table, nullptr);
   if (table_tuple_fetch_row_version(table, &tid, snapshot, slot)) {
     bool is_null;
@@ -45,6 +47,7 @@ HeapTuple row_at(Relation table, ItemPointerData tid, AttrNumber id_column, int6
     if (!is_null && DatumGetInt64(found) == id) out = ExecCopySlotHeapTuple(slot);
   }
   ExecDropSingleTupleTableSlot(slot);
+  UnregisterSnapshot(snapshot);
   return out;
 }
 

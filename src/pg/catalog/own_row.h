@@ -163,7 +163,8 @@ struct FirstColumn {
 inline FirstColumn is_relation(Oid oid) { return {F_OIDEQ, ObjectIdGetDatum(oid)}; }
 inline FirstColumn is_density(int64 id) { return {F_INT8EQ, Int64GetDatum(id)}; }
 
-// Calls visit(tuple) for the rows that `snapshot` sees, until it returns false: by the key's index,
+// Snapshots: null is the newest committed (or own) state, as a new one of the server's own is taken for
+// tables that it does not cache. Calls visit(tuple) for the rows that `snapshot` sees, until it returns false: by the key's index,
 // those with that first column (null: all); or without an index, which may not be there or be
 // locked, all.
 template <typename Visit>
@@ -178,17 +179,5 @@ void for_rows(Relation table, const FirstColumn* first, Snapshot snapshot, Visit
     if (!visit(tuple)) break;
   systable_endscan(scan);
 }
-
-// The newest committed (or own) state, registered until released. An error releases it with the
-// resource owner.
-class LatestSnapshot {
- public:
-  void take() { snapshot_ = RegisterSnapshot(GetLatestSnapshot()); }
-  void release() { UnregisterSnapshot(snapshot_); }
-  Snapshot get() const { return snapshot_; }
-
- private:
-  Snapshot snapshot_ = nullptr;
-};
 
 }  // namespace kde_pg

@@ -40,11 +40,9 @@ Relation open_parts(LOCKMODE lock) { return open_own_table(OwnTable::part, kColu
 
 List* parts_of(int64 density_id) {
   Relation parts = open_parts(AccessShareLock);
-  LatestSnapshot latest;
-  latest.take();
   List* out = NIL;
   const FirstColumn key = is_density(density_id);
-  for_rows(parts, &key, latest.get(), [&](HeapTuple tuple) {
+  for_rows(parts, &key, nullptr, [&](HeapTuple tuple) {
     auto* part = static_cast<KeptPart*>(palloc0(sizeof(KeptPart)));
     part->row = heap_copytuple(tuple);
     RowReader row(part->row, RelationGetDescr(parts));
@@ -52,7 +50,6 @@ List* parts_of(int64 density_id) {
     out = lappend(out, part);
     return true;
   });
-  latest.release();
   table_close(parts, NoLock);
   list_sort(out, compare_parts);
   return out;
@@ -82,15 +79,12 @@ void part_remove(const KeptPart& part) {
 
 void parts_remove(int64 density_id) {
   Relation parts = open_parts(RowExclusiveLock);
-  LatestSnapshot latest;
-  latest.take();
   bool any = false;
   const FirstColumn key = is_density(density_id);
-  for_rows(parts, &key, latest.get(), [&](HeapTuple tuple) {
+  for_rows(parts, &key, nullptr, [&](HeapTuple tuple) {
     CatalogTupleDelete(parts, &tuple->t_self);
     return any = true;
   });
-  latest.release();
   table_close(parts, NoLock);
   if (!any) return;
   CommandCounterIncrement();

@@ -50,11 +50,9 @@ void check_readable(TableColumn column) {
 }
 
 void check_readable(const DensityKey& key) {
-  for (int i = 0; i < key.all(); ++i) {
-    if (key.column[i].attnum != 0) check_readable(TableColumn{key.relation, key.column[i].attnum});
-  }
-  for (int i = 0; i < key.references; ++i)
-    check_readable(TableColumn{key.relation, key.reference[i]});
+  const Bitmapset* columns = columns_read_by(key);
+  for (int i = -1; (i = bms_next_member(columns, i)) >= 0;)
+    check_readable(TableColumn{key.relation, static_cast<AttrNumber>(i)});
 }
 
 // A snapshot may show a density of a table that somebody has dropped meanwhile.
@@ -64,14 +62,10 @@ bool is_readable(TableColumn column) {
 }
 
 bool is_readable(const DensityKey& key) {
-  bool readable = true;
-  for (int i = 0; readable && i < key.all(); ++i) {
-    const AttrNumber attnum = key.column[i].attnum;
-    readable = attnum == 0 || is_readable(TableColumn{key.relation, attnum});
-  }
-  for (int i = 0; readable && i < key.references; ++i)
-    readable = is_readable(TableColumn{key.relation, key.reference[i]});
-  return readable && get_rel_name(key.relation) != nullptr;
+  const Bitmapset* columns = columns_read_by(key);
+  for (int i = -1; (i = bms_next_member(columns, i)) >= 0;)
+    if (!is_readable(TableColumn{key.relation, static_cast<AttrNumber>(i)})) return false;
+  return get_rel_name(key.relation) != nullptr;
 }
 
 bool is_readable(Oid relation) {

@@ -79,7 +79,7 @@ List* beneath_of(const Counters& counters) {
   for (int i = 0; i < counters.leaves; ++i) {
     if (counters.leaf[i].rows_each == 0) continue;
     auto* table = static_cast<TableBeneath*>(palloc(sizeof(TableBeneath)));
-    *table = {counters.leaf[i].relation, counters.leaf[i].rows_each};
+    *table = {static_cast<Oid>(counters.leaf[i].relation), counters.leaf[i].rows_each};
     out = lappend(out, table);
   }
   return out;

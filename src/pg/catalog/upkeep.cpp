@@ -57,11 +57,8 @@ HeapTuple find_row(Relation table, int64 density_id, Snapshot snapshot) {
 
 // In its newest state, where it was read or written last.
 HeapTuple newest_row(Relation table, const Upkeep& upkeep) {
-  LatestSnapshot latest;
-  latest.take();
-  HeapTuple out = row_at(table, upkeep.tid, kDensityId, upkeep.density_id, latest.get());
-  if (out == nullptr) out = find_row(table, upkeep.density_id, latest.get());
-  latest.release();
+  HeapTuple out = row_at(table, upkeep.tid, kDensityId, upkeep.density_id, nullptr);
+  if (out == nullptr) out = find_row(table, upkeep.density_id, nullptr);
   return out;
 }
 
@@ -74,9 +71,7 @@ Upkeep upkeep_find(int64 density_id, Snapshot snapshot) {
   out.density_id = density_id;
   if (RecoveryInProgress()) return out;
   Relation table = open_upkeep(AccessShareLock);
-  HeapTuple tuple =
-      snapshot != nullptr ? find_row(table, density_id, snapshot) : newest_row(table, out);
-  if (tuple != nullptr) {
+  if (HeapTuple tuple = find_row(table, density_id, snapshot)) {
     RowReader row(tuple, RelationGetDescr(table));
     columns_of(row, &out);
     out.tid = tuple->t_self;

@@ -11,7 +11,6 @@
 extern "C" {
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/namespace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/builtins.h"
@@ -57,33 +56,26 @@ char* describe(const DensityKey& key) {
                           : psprintf("density \"%s\"", name);
 }
 
-const char* table_name(const DensityKey& key) {
-  const char* name = get_rel_name(key.relation);
-  if (!RelationIsVisible(key.relation))
-    return quote_qualified_identifier(get_namespace_name(get_rel_namespace(key.relation)), name);
-  return quote_identifier(name);
-}
-
 // As a regclass literal.
-const char* table_of(const DensityKey& key) { return quote_literal_cstr(table_name(key)); }
+const char* table_of(const DensityKey& key) { return quote_literal_cstr(table_name(key.relation)); }
+
+const char* as_owner(bool may) { return may ? "" : " -- as the owner of the table"; }
 
 const char* refresh_call(const DensityKey& key, bool force) {
   return psprintf("SELECT * FROM kde_refresh(%s%s);%s", table_of(key),
-                  force ? ", force => true" : "",
-                  may_maintain(key.relation) ? "" : " -- as the owner of the table");
+                  force ? ", force => true" : "", as_owner(may_maintain(key.relation)));
 }
 
 // That of a density which no refresh fits anew, as its value was stored.
 const char* fitting_call(const DensityKey& key) {
-  return psprintf("SELECT * FROM %s;%s", fit_call(key),
-                  is_owner(key.relation) ? "" : " -- as the owner of the table");
+  return psprintf("SELECT * FROM %s;%s", fit_call(key), as_owner(is_owner(key.relation)));
 }
 
 const char* setting_call(const DensityKey& key, const char* setting) {
   const char* filter =
       key.has_filter() ? psprintf(", filter => %s", quote_literal_cstr(key.filter)) : "";
   return psprintf("SELECT kde_set_refresh(%s%s, %s);%s", quote_literal_cstr(density_name(key)),
-                  filter, setting, is_owner(key.relation) ? "" : " -- as the owner of the table");
+                  filter, setting, as_owner(is_owner(key.relation)));
 }
 
 // A problem of one; the texts of the worst are kept. `how_bad`: 0 or more.
@@ -167,7 +159,7 @@ class Density {
         psprintf("cannot be proven to be unchanged: %.0f of %.0f blocks are not marked as visible "
                  "to all",
                  bits.clear, bits.blocks),
-        psprintf("VACUUM %s; %s", table_name(key_), refresh_call(key_, true)));
+        psprintf("VACUUM %s; %s", table_name(key_.relation), refresh_call(key_, true)));
   }
 
   // Whether its owner consents to plain SQL's answers as of its fit, as old as that is now.

@@ -436,30 +436,22 @@ bool ask_and_count(const CatalogEntry& entry, Relation relation, kde::Random* ra
   return asked;
 }
 
-// Columns of a result, NaN as NULL.
-struct Columns {
-  Datum values[10] = {};
-  bool nulls[10] = {};
-  int count = 0;
-
-  void put(Datum value, bool is_null = false) {
-    values[count] = value;
-    nulls[count++] = is_null;
-  }
-  void put(double x) { put(Float8GetDatum(x), std::isnan(x)); }
-};
-
 // Without what the table says where its query failed.
 void put_check(Tuplestorestate* rows, TupleDesc desc, const SelfCheck& check) {
-  Columns c;
-  c.put(check.question != nullptr ? CStringGetTextDatum(check.question) : 0,
-        check.question == nullptr);
-  for (double x : {check.answer.estimate, check.answer.lower, check.answer.upper}) c.put(x);
-  c.put(check.finished ? check.exact : kNone);
-  c.put(check.finished ? check.error() : kNone);
-  c.put(BoolGetDatum(check.held), !check.finished);
-  c.put(check.finished ? check.ms : kNone);
-  tuplestore_putvalues(rows, desc, c.values, c.nulls);
+  const bool done = check.finished, asked = check.question != nullptr;
+  const kde::Interval& a = check.answer;
+  const double numbers[] = {a.estimate, a.lower, a.upper, done ? check.exact : kNone,
+                            done ? check.error() : kNone};
+  Datum values[8] = {asked ? CStringGetTextDatum(check.question) : 0};
+  bool nulls[8] = {!asked};
+  for (int i = 0; i < 5; ++i) {
+    values[i + 1] = Float8GetDatum(numbers[i]);
+    nulls[i + 1] = std::isnan(numbers[i]);
+  }
+  values[6] = BoolGetDatum(check.held);
+  values[7] = Float8GetDatum(check.ms);
+  nulls[6] = nulls[7] = !done;
+  tuplestore_putvalues(rows, desc, values, nulls);
 }
 
 // Of values: a sum that overflows, a division by zero in a measure.

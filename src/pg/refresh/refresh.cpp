@@ -5,6 +5,7 @@
 #include "pg/base/cancel_watch.h"
 #include "pg/base/fault.h"
 #include "pg/base/pinned.h"
+#include "pg/base/subtransaction.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/privileges.h"
@@ -25,7 +26,6 @@ extern "C" {
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 }
 
@@ -287,32 +287,18 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   result.key.relation = item.relation;
   result.key.filter = "";
   result.changed_rows = -1;
-  MemoryContext context = CurrentMemoryContext;
-  ResourceOwner resources = CurrentResourceOwner;
-  ErrorData* volatile error = nullptr;
+  ErrorData* error = nullptr;
   CancelWatch watch;
   watch.begin();
-  BeginInternalSubTransaction(nullptr);
-  MemoryContextSwitchTo(context);
-  PG_TRY();
-  {
+  const auto work = [&] {
     PushActiveSnapshot(GetTransactionSnapshot());
     refresh_in_subtransaction(item, how, &result);
     PopActiveSnapshot();
-    ReleaseCurrentSubTransaction();
-  }
-  PG_CATCH();
-  {
-    MemoryContextSwitchTo(context);
-    error = CopyErrorData();
-    FlushErrorState();
-    RollbackAndReleaseCurrentSubTransaction();
-  }
-  PG_END_TRY();
+  };
+  const auto every = [](int) { return true; };
+  const bool done = without_error(work, nullptr, every, true, nullptr, &error);
   watch.end();
-  MemoryContextSwitchTo(context);
-  CurrentResourceOwner = resources;
-  if (error == nullptr) return result;
+  if (done) return result;
 
   // Who does not wait is not kept waiting for the catalog either: lock_timeout, not a failure.
   if (!how.wait && error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {

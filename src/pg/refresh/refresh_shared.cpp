@@ -46,21 +46,26 @@ Death kept[kMostDeaths];
 
 int own_slot = -1;
 
-// Under the lock, or alone. The oldest death makes room.
-void add_death(const RefreshSlot& slot, Ending ending, Death deaths[kMostDeaths]) {
-  Death* place = &deaths[0];
-  for (int i = 0; i < kMostDeaths; ++i) {
-    Death* d = &deaths[i];
-    if (d->density == slot.density && d->database == slot.database) {
-      place = d;
-      break;
-    }
-    if (d->at < place->at) place = d;
+// Of a few entries that of a key, else the oldest, which makes room.
+template <typename Entry, typename IsIt>
+Entry* entry_for(Entry* entries, int count, IsIt is_it) {
+  Entry* place = &entries[0];
+  for (Entry* e = entries; e < entries + count; ++e) {
+    if (is_it(*e)) return e;
+    if (e->at < place->at) place = e;
   }
-  const bool again = place->density == slot.density && place->database == slot.database;
-  *place = {
-      slot.database,         slot.density, slot.relation, ending, again ? place->times + 1 : 1,
-      GetCurrentTimestamp(), false};
+  return place;
+}
+
+// Under the lock, or alone.
+void add_death(const RefreshSlot& slot, Ending ending, Death deaths[kMostDeaths]) {
+  const auto is_it = [&slot](const Death& d) {
+    return d.density == slot.density && d.database == slot.database;
+  };
+  Death* place = entry_for(deaths, kMostDeaths, is_it);
+  const int times = is_it(*place) ? place->times + 1 : 1;
+  *place = {slot.database, slot.density,          slot.relation, ending,
+            times,         GetCurrentTimestamp(), false};
 }
 
 // The postmaster's, before the memory goes. It takes no lock: who holds one is dead.
@@ -103,15 +108,9 @@ Death* death_of(const RefreshSlot& s) {
 
 // Under the lock.
 void note_visit(Oid database) {
-  Visited* place = &shared->visited[0];
-  for (Visited& v : shared->visited) {
-    if (v.database == database) {
-      place = &v;
-      break;
-    }
-    if (v.at < place->at) place = &v;
-  }
-  *place = {database, GetCurrentTimestamp()};
+  *entry_for(shared->visited, kMostVisited, [database](const Visited& v) {
+    return v.database == database;
+  }) = {database, GetCurrentTimestamp()};
 }
 
 void leave_launcher(int, Datum) {
