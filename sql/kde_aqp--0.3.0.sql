@@ -167,7 +167,7 @@ REVOKE ALL ON SEQUENCE kde_aqp.density_id FROM PUBLIC;
 
 -- The catalog is kde_aqp.fitted below. This is its door, for dumps and restores alone, always empty: a
 -- row that is inserted goes to the catalog, and a dump reads the catalog by the condition below.
--- Unlogged, so that no publication takes it. Its columns, the catalog's but for the last, are known to src/pg/catalog/catalog.cpp.
+-- Unlogged, so that no publication takes it. Its columns, the catalog's, are known to src/pg/catalog/catalog_entry.h.
 CREATE UNLOGGED TABLE kde_aqp.density (
     -- The name with its schema. Text, as a row whose table is missing must not fail the others' COPY.
     relation text NOT NULL,
