@@ -16,7 +16,7 @@
 #include <mutex>
 
 #include "core/control.h"
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/status.h"
 #include "cuda/cuda_device.h"
 #include "cuda/runtime.cuh"

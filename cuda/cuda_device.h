@@ -1,10 +1,10 @@
-// The graphics cards of this machine as one Device (core/sums/device.h).
+// The graphics cards of this machine as one Device (core/sums/sums_device.h).
 #pragma once
 
 #include <cstddef>
 #include <memory>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/status.h"
 
 namespace kde::cuda {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/status.h"
 #include "cuda/card.h"
 #include "cuda/derivative.h"

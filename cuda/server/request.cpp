@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 
 namespace kde::service {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/room.h"
 #include "core/status.h"
 

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "core/device/descriptor.h"
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/device/wire.h"
 #include "core/room.h"
 #include "core/status.h"

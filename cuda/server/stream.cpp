@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 
 namespace kde::service {
 namespace {

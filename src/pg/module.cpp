@@ -5,8 +5,8 @@
 #include "pg/catalog/changed_databases.h"
 #include "pg/progress/progress.h"
 #include "pg/device/device_worker.h"
-#include "pg/plan/plain_outcome.h"
-#include "pg/plan/plain_sql.h"
+#include "pg/plain_sql/outcome.h"
+#include "pg/plain_sql/custom_scan.h"
 #include "pg/refresh/refresh_launcher.h"
 #include "pg/refresh/refresh_shared.h"
 

@@ -1,9 +1,9 @@
 // Joint densities as the extension fits them, and their answers beside the sample's own.
 #pragma once
 
-#include "core/joint/fit.h"
-#include "core/joint/integrate.h"
-#include "core/joint/sampler.h"
+#include "core/joint/fit_joint.h"
+#include "core/joint/joint_moments.h"
+#include "core/joint/joint_sampler.h"
 
 #include "coverage.h"
 #include "errors.h"

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/joint/fit.h"
-#include "core/joint/integrate.h"
-#include "core/joint/sampler.h"
+#include "core/joint/fit_joint.h"
+#include "core/joint/joint_moments.h"
+#include "core/joint/joint_sampler.h"
 #include "samples.h"
 #include "selectors.h"
 #include "table.h"

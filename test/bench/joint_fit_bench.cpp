@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/joint/fit.h"
-#include "core/joint/sampler.h"
+#include "core/joint/fit_joint.h"
+#include "core/joint/joint_sampler.h"
 #include "core/select/white_sample.h"
 #include "core/sums/engine.h"
 #include "samples.h"

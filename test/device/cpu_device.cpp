@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <new>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/sums/gaussian_sums.h"
 #include "core/sums/pair_sums.h"
 

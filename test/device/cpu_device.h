@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 
 namespace kde::testing {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 
 namespace kde::testing {
 

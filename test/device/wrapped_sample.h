@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 
 namespace kde::testing {
 

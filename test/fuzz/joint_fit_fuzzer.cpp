@@ -2,7 +2,7 @@
 // rest the values of the rows one after another (column_steps.h). What is fitted must be valid,
 // answer sanely (test/unit/joint_answers.h) and come back over the wire; what is refused must have
 // a reason that lies in the rows. Values beyond 1e300 may be more than the stored form can hold.
-#include "core/joint/fit.h"
+#include "core/joint/fit_joint.h"
 
 #include "column_steps.h"
 #include "finding.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/joint/conditional.h"
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 #include "core/joint/box_evidence.h"
 #include "core/random.h"
 

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <vector>
 
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 #include "joint_reference.h"
 #include "core/random.h"
 #include "core/sums/engine_parts.h"

@@ -1,9 +1,9 @@
 // Fits of several columns: what is stored, what it answers, and what is refused.
-#include "core/joint/fit.h"
+#include "core/joint/fit_joint.h"
 
 #include "core/fit/fit.h"
 #include "core/joint/conditional.h"
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 #include "core/joint/box_evidence.h"
 
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 // together by block, are independent, or have a heavy tail. Seeds are fixed; the questions of one
 // sample are not independent, so that of kSeeds samples one standard deviation of a pooled share is
 // some 2 to 4 %.
-#include "core/joint/fit.h"
-#include "core/joint/integrate.h"
+#include "core/joint/fit_joint.h"
+#include "core/joint/joint_moments.h"
 #include "core/joint/box_evidence.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Boxes on joint densities: against the formulas in double on every instruction set, against
 // quadrature of the density, draws from it, and tables whose every row is stored.
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 #include "joint_reference.h"
 
 #include <gtest/gtest.h>

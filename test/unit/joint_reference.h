@@ -2,7 +2,7 @@
 // every side. Product kernels, and correlated ones with up to two bounded columns.
 #pragma once
 
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 
 #include <span>
 

@@ -1,5 +1,5 @@
 // Whole rows are drawn uniformly and stay together; every row is in the summaries.
-#include "core/joint/sampler.h"
+#include "core/joint/joint_sampler.h"
 
 #include <gtest/gtest.h>
 

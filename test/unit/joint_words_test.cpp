@@ -2,8 +2,8 @@
 // over the points and honest intervals, of values that are kept, are not, or were not met. Seeds
 // are fixed; questions of one sample are not independent, so that a bound of a pooled share is that
 // of one question a sample: three standard deviations of it.
-#include "core/joint/fit.h"
-#include "core/joint/integrate.h"
+#include "core/joint/fit_joint.h"
+#include "core/joint/joint_moments.h"
 #include "core/joint/box_evidence.h"
 
 #include "core/kernel/normal.h"

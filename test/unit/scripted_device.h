@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 
 namespace kde::testing {
 

@@ -1,8 +1,6 @@
 // See changed_rows.h.
 #include "core/answer/changed_rows.h"
 
-#include "core/answer/evidence.h"
-
 #include <algorithm>
 #include <cmath>
 

@@ -16,14 +16,12 @@
 // Where k >= n all may have gone, and any mean and variance of what came is possible.
 #pragma once
 
+#include "core/answer/wanted.h"
 #include "core/integrate/integrate.h"
 
 #include <limits>
 
 namespace kde {
-
-struct Interval;
-struct IntervalOptions;
 
 // Between which values lie, both taken in. No value: low is above high.
 struct ValueBounds {

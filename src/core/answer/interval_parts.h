@@ -11,7 +11,7 @@
 
 namespace kde {
 
-// Whether several values of the column's type are that double (src/pg/base/values.cpp and
+// Whether several values of the column's type are that double (src/pg/values/values.cpp and
 // numeric_decode.cpp say which).
 bool stands_for_several(ValueType type, double x);
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/ask/any_density.h"
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 
 #include <span>
 

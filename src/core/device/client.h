@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/device/wire.h"
 #include "core/status.h"
 

@@ -17,7 +17,7 @@
 
 #include <cstdint>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 
 namespace kde::wire {
 

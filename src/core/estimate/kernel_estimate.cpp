@@ -17,7 +17,7 @@
 
 #include "core/status.h"
 #include "core/stopwatch.h"
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/sums/device_retry.h"
 #include "core/sums/finite.h"
 #include "core/sums/gaussian_sums.h"

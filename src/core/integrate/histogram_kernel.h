@@ -32,7 +32,7 @@
 #pragma once
 
 #include "core/density/histogram_view.h"
-#include "core/integrate/integrate.h"
+#include "core/integrate/range.h"
 
 namespace kde::histogram {
 

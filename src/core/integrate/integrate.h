@@ -9,24 +9,9 @@
 #pragma once
 
 #include "core/density/histogram_view.h"
+#include "core/integrate/range.h"
 
 namespace kde {
-
-// A range of x. An unbounded side has no limit at all: above, it includes +infinity and NaN.
-struct Range {
-  double lower = 0, upper = 0;
-  bool lower_unbounded = true, upper_unbounded = true;
-  bool lower_inclusive = true, upper_inclusive = true;
-  bool empty = false;
-};
-
-struct RangeMoments {
-  double count = 0;     // rows, >= 0
-  double mean = 0;      // of the finite rows in the range; within the range
-  double variance = 0;  // of the finite rows, divisor n; the kernel's own spread taken out
-  double finite = 0;    // rows of `count` that are finite
-  double nans = 0, negative_infinities = 0, positive_infinities = 0;  // the others
-};
 
 // Rows in the range; monotone as the range grows, the whole line gives header().rows.
 double count(const DensityView& density, const Range& range);

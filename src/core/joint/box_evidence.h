@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/answer/word_evidence.h"
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 
 #include <span>
 

@@ -3,7 +3,7 @@
 
 #include "core/joint/axis.h"
 #include "core/density/joint_format.h"
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 
 #include <algorithm>
 #include <cstddef>

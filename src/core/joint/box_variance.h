@@ -12,7 +12,7 @@
 
 #include "core/control.h"
 #include "core/density/format.h"
-#include "core/joint/sampler.h"
+#include "core/joint/joint_sampler.h"
 
 #include <array>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include "core/answer/interval_parts.h"
 #include "core/kernel/normal.h"
 #include "core/joint/axis.h"
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,13 +1,14 @@
 // Internal to src/core/joint: what the fits by name and the automatic one have in common.
 #pragma once
 
-#include "core/joint/sample_reuse.h"
-#include "core/joint/fit.h"
+#include "core/joint/fit_joint.h"
 
 #include <cstddef>
 #include <vector>
 
 namespace kde {
+
+struct PredictionError;  // sample_reuse.h
 
 struct FitInput {
   const JointSample& sample;

@@ -8,7 +8,7 @@
 
 #include "core/control.h"
 #include "core/joint/calibrate.h"
-#include "core/joint/sampler.h"
+#include "core/joint/joint_sampler.h"
 #include "core/status.h"
 
 #include <cstdint>

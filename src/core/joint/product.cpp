@@ -1,7 +1,7 @@
 // Which sides and edges of a box cut a block of points under a product kernel (product.h).
 #include "core/joint/product.h"
 
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/function_ref.h"
-#include "core/joint/sampler.h"
+#include "core/joint/joint_sampler.h"
 
 #include <cstddef>
 #include <cstdint>

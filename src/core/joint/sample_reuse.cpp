@@ -3,7 +3,7 @@
 
 #include "core/joint/fitting.h"
 #include "core/answer/word_evidence.h"
-#include "core/joint/integrate.h"
+#include "core/joint/joint_moments.h"
 #include "core/share_items.h"
 
 #include <algorithm>

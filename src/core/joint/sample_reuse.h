@@ -18,7 +18,7 @@
 #include "core/function_ref.h"
 #include "core/density/joint_format.h"
 #include "core/joint/ranked_rows.h"
-#include "core/joint/sampler.h"
+#include "core/joint/joint_sampler.h"
 #include "core/random.h"
 #include "core/status.h"
 

@@ -1,6 +1,6 @@
-// The checks of gaussian_parts.h and pair_sums.h, for the shapes of device.h.
+// The checks of gaussian_parts.h and pair_sums.h, for the shapes of sums_device.h.
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/sums/gaussian_derivatives.h"
 #include "core/sums/gaussian_parts.h"
 

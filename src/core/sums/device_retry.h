@@ -16,7 +16,7 @@
 
 #include "core/control.h"
 #include "core/status.h"
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/sums/device_choice.h"
 #include "core/sums/pair_sums.h"
 

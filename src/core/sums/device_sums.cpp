@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/sums/device.h"
+#include "core/sums/sums_device.h"
 #include "core/sums/device_retry.h"
 #include "core/sums/gaussian_parts.h"
 #include "core/stopwatch.h"

@@ -3,7 +3,7 @@
 //
 // A group without rows, and without rows that count, has no state and the result NULL. The final
 // function leaves the state as it is, so that the aggregates serve moving window frames.
-#include "pg/base/values.h"
+#include "pg/values/values.h"
 #include "pg/progress/progress.h"
 #include "pg/type/density_datum.h"
 #include "pg/aggregate/aggregate_state.h"

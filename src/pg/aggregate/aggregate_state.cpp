@@ -14,7 +14,7 @@
 
 #include "pg/base/interrupts.h"
 #include "pg/base/owned.h"
-#include "pg/base/values.h"
+#include "pg/values/values.h"
 #include "pg/type/density_datum.h"
 
 #include "core/kde.h"

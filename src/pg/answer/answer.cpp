@@ -4,8 +4,8 @@
 
 #include "pg/answer/beyond_fit.h"
 #include "pg/answer/ranges.h"
-#include "pg/answer/words.h"
-#include "pg/base/row.h"
+#include "pg/answer/asked_words.h"
+#include "pg/values/row.h"
 #include "pg/catalog/not_fitted.h"
 
 extern "C" {

@@ -3,7 +3,7 @@
 
 #include "pg/answer/moments.h"
 #include "pg/answer/ranges.h"
-#include "pg/answer/words.h"
+#include "pg/answer/asked_words.h"
 
 namespace kde_pg {
 

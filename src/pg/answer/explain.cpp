@@ -1,10 +1,10 @@
 // kde_explain: the densities of a table, which of them answers a question about columns, and why.
-#include "pg/base/result_set.h"
+#include "pg/values/result_set.h"
 #include "pg/catalog/catalog.h"
 #include "pg/answer/call.h"
 #include "pg/answer/moments.h"
 #include "pg/answer/ranges.h"
-#include "pg/answer/words.h"
+#include "pg/answer/asked_words.h"
 #include "pg/catalog/privileges.h"
 #include "pg/type/anykde.h"
 

@@ -1,8 +1,8 @@
 // approx_histogram and approx_histogram_at: the counts of consecutive bins, as rows.
 //
 // Bins are [lower, upper), the last is closed, so their counts add up to that of the whole span.
-#include "pg/base/equally_spaced.h"
-#include "pg/base/result_set.h"
+#include "pg/values/equally_spaced.h"
+#include "pg/values/result_set.h"
 #include "pg/answer/call.h"
 #include "pg/answer/beyond_fit.h"
 #include "pg/answer/round_edges.h"

@@ -1,7 +1,7 @@
 // kde_info(anykde): what a density holds, as a record.
 #include "pg/answer/call.h"
-#include "pg/base/row.h"
-#include "pg/base/values.h"
+#include "pg/values/row.h"
+#include "pg/values/values.h"
 #include "pg/type/anykde.h"
 
 #include "core/kde.h"

@@ -1,7 +1,7 @@
 // kde_points: a density and its distribution function at equally spaced points, as rows to plot.
 #include "pg/answer/call.h"
-#include "pg/base/result_set.h"
-#include "pg/base/values.h"
+#include "pg/values/result_set.h"
+#include "pg/values/values.h"
 #include "pg/type/curve.h"
 
 #include "core/kde.h"

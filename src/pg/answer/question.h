@@ -2,7 +2,7 @@
 // filter; or the columns of a value of type kde.
 #pragma once
 
-#include "pg/base/values.h"
+#include "pg/values/values.h"
 #include "pg/catalog/density_key.h"
 
 namespace kde_pg {

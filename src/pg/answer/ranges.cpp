@@ -1,7 +1,7 @@
 // Reads bounds, each of its column's type, of one that converts, or text.
 #include "pg/answer/ranges.h"
 
-#include "pg/base/values.h"
+#include "pg/values/values.h"
 
 extern "C" {
 #include "catalog/pg_type.h"

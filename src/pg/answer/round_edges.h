@@ -10,7 +10,7 @@
 // Of these the step is taken that comes nearest to the number of bins asked for, by its ratio.
 #pragma once
 
-#include "pg/base/values.h"
+#include "pg/values/values.h"
 
 namespace kde_pg {
 

@@ -13,8 +13,8 @@
 // one in a range of values may have as many, and so may one of a category that is not kept.
 #include "pg/answer/top.h"
 
-#include "pg/base/result_set.h"
-#include "pg/answer/words.h"
+#include "pg/values/result_set.h"
+#include "pg/answer/asked_words.h"
 
 #include "core/kde.h"
 

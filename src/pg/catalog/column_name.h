@@ -1,7 +1,7 @@
 // Tables and columns as users name them.
 #pragma once
 
-#include "pg/base/values.h"
+#include "pg/values/values.h"
 #include "pg/catalog/density_key.h"
 
 namespace kde_pg {

@@ -13,7 +13,7 @@
 // That the first two leave out what the caller may not read, here and not in a WHERE, keeps its
 // number out of EXPLAIN. A density is readable if all columns that it is of, or uses, are.
 #include "pg/base/options.h"
-#include "pg/base/result_set.h"
+#include "pg/values/result_set.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/short_model.h"

@@ -2,7 +2,7 @@
 // table may fit and refresh it, its owner may drop it. docs/privileges.md has the table.
 #pragma once
 
-#include "pg/base/values.h"
+#include "pg/values/values.h"
 #include "pg/catalog/density_key.h"
 
 namespace kde_pg {

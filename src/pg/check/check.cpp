@@ -1,5 +1,5 @@
 // kde_check(): the findings as one row.
-#include "pg/base/row.h"
+#include "pg/values/row.h"
 #include "pg/check/findings.h"
 
 extern "C" {

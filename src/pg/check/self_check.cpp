@@ -11,9 +11,9 @@
 // owner himself.
 #include "pg/answer/exact.h"
 #include "pg/answer/moments.h"
-#include "pg/answer/words.h"
+#include "pg/answer/asked_words.h"
 #include "pg/base/pinned.h"
-#include "pg/base/result_set.h"
+#include "pg/values/result_set.h"
 #include "pg/base/subtransaction.h"
 #include "pg/catalog/cache.h"
 #include "pg/catalog/catalog.h"

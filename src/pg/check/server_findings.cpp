@@ -5,7 +5,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
 #include "pg/device/device_state.h"
-#include "pg/plan/plain_outcome.h"
+#include "pg/plain_sql/outcome.h"
 #include "pg/refresh/refresh_shared.h"
 
 extern "C" {

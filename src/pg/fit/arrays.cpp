@@ -3,7 +3,7 @@
 #include "pg/fit/arrays.h"
 
 #include "pg/base/interrupts.h"
-#include "pg/base/number_array.h"
+#include "pg/values/number_array.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
 #include "pg/device/device.h"

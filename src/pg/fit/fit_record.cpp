@@ -1,7 +1,7 @@
 // What kde_fit returns: few columns, in units to be read.
 #include "pg/fit/fit_record.h"
 
-#include "pg/base/row.h"
+#include "pg/values/row.h"
 #include "pg/catalog/short_model.h"
 
 #include <cmath>

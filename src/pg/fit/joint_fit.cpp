@@ -1,6 +1,6 @@
 // Fitting several columns: the sample's size, errors that name the column in the way, the values of
 // categories among them (word_fit.h), and what is recorded.
-#include "pg/base/number_array.h"
+#include "pg/values/number_array.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
 #include "pg/catalog/expression.h"

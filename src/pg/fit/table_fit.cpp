@@ -1,8 +1,8 @@
 // kde_fit of a whole table: its columns that are worth a density, by one scan. A density with
 // measures stays: nobody has said that they are to go.
 #include "pg/base/fault.h"
-#include "pg/base/result_set.h"
-#include "pg/base/row.h"
+#include "pg/values/result_set.h"
+#include "pg/values/row.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
 #include "pg/fit/fit_record.h"

@@ -9,8 +9,8 @@
 #include "pg/plot/drawing.h"
 
 #include "pg/answer/top.h"
-#include "pg/answer/words.h"
-#include "pg/base/equally_spaced.h"
+#include "pg/answer/asked_words.h"
+#include "pg/values/equally_spaced.h"
 #include "pg/plot/labels.h"
 
 extern "C" {

@@ -10,9 +10,9 @@
 // so kde_plot runs in none.
 #include "pg/answer/beyond_fit.h"
 #include "pg/answer/call.h"
-#include "pg/answer/words.h"
+#include "pg/answer/asked_words.h"
 #include "pg/base/owned.h"
-#include "pg/base/result_set.h"
+#include "pg/values/result_set.h"
 #include "pg/catalog/density_name.h"
 #include "pg/plot/drawing.h"
 #include "pg/type/anykde.h"

@@ -1,7 +1,7 @@
 // kde_aqp.progress(): the rows behind the view kde_progress, one for each backend that works on a
 // density, seen by its user and the members of pg_read_all_stats, as rows of pg_stat_activity are.
-#include "pg/base/result_set.h"
-#include "pg/base/row.h"
+#include "pg/values/result_set.h"
+#include "pg/values/row.h"
 #include "pg/progress/progress.h"
 
 extern "C" {

@@ -1,7 +1,7 @@
 // From a table's row to the numbers of a density's columns.
 #pragma once
 
-#include "pg/base/values.h"
+#include "pg/values/values.h"
 #include "pg/catalog/density_key.h"
 #include "pg/read/row_sink.h"
 

@@ -14,7 +14,7 @@
 #include "pg/catalog/staleness.h"
 #include "pg/fit/density_fit.h"
 #include "pg/fit/fit_steps.h"
-#include "pg/refresh/drift.h"
+#include "pg/refresh/density_drift.h"
 
 extern "C" {
 #include "access/relation.h"

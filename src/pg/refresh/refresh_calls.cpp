@@ -1,5 +1,5 @@
 // kde_refresh, kde_refresh_all and kde_set_refresh.
-#include "pg/base/result_set.h"
+#include "pg/values/result_set.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/own_row.h"
 #include "pg/catalog/privileges.h"

@@ -1,7 +1,7 @@
 // See curve.h.
 #include "pg/type/curve.h"
 
-#include "pg/base/equally_spaced.h"
+#include "pg/values/equally_spaced.h"
 
 #include <algorithm>
 #include <limits>

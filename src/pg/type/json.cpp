@@ -9,7 +9,7 @@
 //
 // Values are numbers, dates and times seconds since 1970; what JSON has no number for is null.
 #include "pg/base/owned.h"
-#include "pg/base/values.h"
+#include "pg/values/values.h"
 #include "pg/type/curve.h"
 #include "pg/type/density_datum.h"
 

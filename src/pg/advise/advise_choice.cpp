@@ -1,0 +1,309 @@
+// See advise_choice.h. A fit by groups stores the density of its column, too, so that both are one
+// proposal with one set of measures: as many as a density may have, and groups leave room for.
+#include "pg/advise/advise_choice.h"
+
+#include "pg/advise/advise_cost.h"
+
+extern "C" {
+#include "miscadmin.h"
+#include "utils/memutils.h"
+}
+
+#include <initializer_list>
+
+namespace kde_pg {
+
+namespace {
+
+// Densities that answer so much less than the best are as good, where they are smaller.
+constexpr double kAboutAsMuch = 0.98;
+
+// A fit by groups leaves the column's own density that another has stored with other measures.
+bool is_fit_of(const AdvisedOption& option, const AdvisedDensity& density) {
+  if (option.density == &density) return true;
+  const AdvisedDensity* own = density.own;
+  return own == option.density && !density.own_is_fitted &&
+         (own->stored_by == nullptr || own->stored_by == &density);
+}
+
+// The measures of an option, in the numbers of a density that answers it.
+Bitmapset* measures_in(Advice* advice, const AdvisedOption& option, AdvisedDensity* density) {
+  if (option.density == density) return option.measures;
+  Bitmapset* out = nullptr;
+  for (int i = -1; (i = bms_next_member(option.measures, i)) >= 0;)
+    out = bms_add_member(
+        out,
+        advised_measure(advice, density,
+                        *static_cast<const KeyColumn*>(list_nth(option.density->measures, i))));
+  return out;
+}
+
+// What a density would answer of what is left, with the measures that this takes.
+struct Gain {
+  double ms = 0;
+  int measures = 0;
+};
+
+class Choice {
+ public:
+  explicit Choice(Advice* advice)
+      : advice_(advice),
+        scratch_(AllocSetContextCreate(advice->memory, "kde_aqp advice", ALLOCSET_DEFAULT_SIZES)) {}
+
+  List* run(double least_ms) {
+    by_time();
+    index_uses();
+    List* chosen = NIL;
+    for (;;) {
+      CHECK_FOR_INTERRUPTS();
+      AdvisedDensity* best = next(least_ms);
+      if (best == nullptr) break;
+      take(best);
+      chosen = lappend(chosen, best);
+    }
+    chosen = without_spare(chosen);
+    ListCell* cell;
+    foreach (cell, chosen)
+      static_cast<AdvisedDensity*>(lfirst(cell))->rank = foreach_current_index(cell) + 1;
+    account();
+    return chosen;
+  }
+
+ private:
+  // The longest first, so that a density has the measures that they need.
+  void by_time() {
+    const auto longer = [](const ListCell* a, const ListCell* b) {
+      const double x = static_cast<const AdvisedStatement*>(lfirst(a))->ms;
+      const double y = static_cast<const AdvisedStatement*>(lfirst(b))->ms;
+      return x < y ? 1 : x > y ? -1 : 0;
+    };
+    list_sort(advice_->statements, longer);
+  }
+
+  static bool is_open(const AdvisedDemand& demand) {
+    return !demand.answered && demand.by == nullptr;
+  }
+
+  // Measures that an option adds are taken if there is room for them.
+  bool admit(const AdvisedOption& option, AdvisedDensity* density, Bitmapset** measures) {
+    if (!is_fit_of(option, *density)) return false;
+    Bitmapset* all = bms_union(*measures, measures_in(advice_, option, density));
+    const int n = bms_num_members(all);
+    if (n > kde::kMaxMeasures || !fits_whole(*density, n)) return bms_is_subset(all, *measures);
+    *measures = all;
+    return true;
+  }
+
+  const AdvisedOption* admitted(const AdvisedDemand& demand, AdvisedDensity* density,
+                                Bitmapset** measures) {
+    ListCell* cell;
+    foreach (cell, demand.options) {
+      const auto* option = static_cast<const AdvisedOption*>(lfirst(cell));
+      if (admit(*option, density, measures)) return option;
+    }
+    return nullptr;
+  }
+
+  // What each density would answer, the longest first.
+  void index_uses() {
+    ListCell *cell, *each, *of;
+    foreach (cell, advice_->statements) {
+      auto* statement = static_cast<AdvisedStatement*>(lfirst(cell));
+      if (statement->why != nullptr) continue;
+      foreach (each, statement->demands) {
+        auto* demand = static_cast<AdvisedDemand*>(lfirst(each));
+        demand->ms = statement->ms / list_length(statement->demands);
+        foreach (of, demand->options) {
+          auto* density = static_cast<const AdvisedOption*>(lfirst(of))->density;
+          if (density->uses == NIL || llast(density->uses) != demand)
+            density->uses = lappend(density->uses, demand);
+        }
+      }
+    }
+  }
+
+  // Calls visit for each open demand that a density would answer, with measures for which there is
+  // room.
+  template <typename Visit>
+  Bitmapset* admit_all(AdvisedDensity* density, Visit visit) {
+    Bitmapset* measures = density->kept;
+    ++round_;
+    for (const AdvisedDensity* of : {static_cast<const AdvisedDensity*>(density),
+                                     static_cast<const AdvisedDensity*>(density->own)}) {
+      ListCell* cell;
+      foreach (cell, of != nullptr ? of->uses : NIL) {
+        auto* demand = static_cast<AdvisedDemand*>(lfirst(cell));
+        if (!is_open(*demand) || demand->round == round_) continue;
+        const AdvisedOption* option = admitted(*demand, density, &measures);
+        if (option == nullptr) continue;
+        demand->round = round_;
+        visit(demand, *option);
+      }
+    }
+    return measures;
+  }
+
+  Gain gain_of(AdvisedDensity* density) {
+    Gain out;
+    MemoryContext caller = MemoryContextSwitchTo(scratch_);
+    const Bitmapset* measures = admit_all(
+        density, [&](const AdvisedDemand* demand, const AdvisedOption&) { out.ms += demand->ms; });
+    out.measures = bms_num_members(measures);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(scratch_);
+    return out;
+  }
+
+  // At most, as if there were room for all measures: in one pass, as there may be many densities.
+  void find_potential() {
+    ListCell *cell, *each;
+    foreach (cell, advice_->densities) {
+      auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
+      density->potential = 0;
+      foreach (each, density->uses) {
+        const auto* demand = static_cast<const AdvisedDemand*>(lfirst(each));
+        if (is_open(*demand)) density->potential += demand->ms;
+      }
+    }
+  }
+
+  static double potential_of(const AdvisedDensity& density) {
+    return density.potential + (density.own != nullptr ? density.own->potential : 0);
+  }
+
+  AdvisedDensity* next(double least_ms) {
+    find_potential();
+    AdvisedDensity* best = nullptr;
+    double best_ms = 0;
+    double best_bytes = 0;
+    ListCell* cell;
+    foreach (cell, advice_->densities) {
+      CHECK_FOR_INTERRUPTS();
+      auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
+      const double most = potential_of(*density);
+      if (density->serves || density->serves_own || !density->readable || !(most > 0) ||
+          most < least_ms || most < best_ms * kAboutAsMuch)
+        continue;
+      const Gain gain = gain_of(density);
+      if (!(gain.ms > 0) || gain.ms < least_ms) continue;
+      const double bytes = density->fitted ? 0 : advised_bytes(*density, gain.measures);
+      const bool more = gain.ms * kAboutAsMuch > best_ms;
+      const bool as_much = gain.ms >= best_ms * kAboutAsMuch;
+      if (best != nullptr && !more && !(as_much && bytes < best_bytes)) continue;
+      best = density;
+      best_ms = gain.ms;
+      best_bytes = bytes;
+    }
+    return best;
+  }
+
+  void take(AdvisedDensity* density) {
+    density->chosen_measures =
+        admit_all(density, [density](AdvisedDemand* demand, const AdvisedOption& option) {
+          serve(density, option, demand);
+        });
+    AdvisedDensity* own = density->own != nullptr ? density->own : density;
+    if (own->stored_by == nullptr) own->stored_by = density;
+    if (!density->serves_own) return;
+    // Where that one is fitted by itself after all, it keeps what it has.
+    for (int i = -1; (i = bms_next_member(density->chosen_measures, i)) >= 0;)
+      own->kept = bms_add_member(
+          bms_copy(own->kept),
+          advised_measure(advice_, own,
+                          *static_cast<const KeyColumn*>(list_nth(density->measures, i))));
+  }
+
+  static void serve(AdvisedDensity* density, const AdvisedOption& option, AdvisedDemand* demand) {
+    demand->by = density;
+    if (option.density == density)
+      density->serves = true;
+    else
+      density->serves_own = true;
+    if (option.error <= density->error) return;
+    density->error = option.error;
+    density->error_is_of_tenth = option.error_is_of_tenth;
+  }
+
+  // Those that came first may answer nothing that the later ones do not.
+  List* without_spare(List* chosen) {
+    for (int i = list_length(chosen) - 1; i >= 0; --i) {
+      auto* density = static_cast<AdvisedDensity*>(list_nth(chosen, i));
+      if (!move_all(chosen, density, false)) continue;
+      (void)move_all(chosen, density, true);
+      chosen = list_delete_nth_cell(chosen, i);
+    }
+    return chosen;
+  }
+
+  // Whether others answer all that one does; *move: they do from now on.
+  bool move_all(List* chosen, const AdvisedDensity* from, bool move) {
+    ListCell *cell, *each;
+    foreach (cell, advice_->statements) {
+      const auto* statement = static_cast<const AdvisedStatement*>(lfirst(cell));
+      foreach (each, statement->demands) {
+        auto* demand = static_cast<AdvisedDemand*>(lfirst(each));
+        if (demand->by != from) continue;
+        const AdvisedOption* option = nullptr;
+        AdvisedDensity* to = another(chosen, from, *demand, &option);
+        if (to == nullptr) return false;
+        if (move) serve(to, *option, demand);
+      }
+    }
+    return true;
+  }
+
+  AdvisedDensity* another(List* chosen, const AdvisedDensity* from, const AdvisedDemand& demand,
+                          const AdvisedOption** option) {
+    ListCell* cell;
+    foreach (cell, chosen) {
+      auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
+      if (density == from) continue;
+      Bitmapset* measures = bms_copy(density->chosen_measures);
+      *option = admitted(demand, density, &measures);
+      if (*option != nullptr && bms_is_subset(measures, density->chosen_measures)) return density;
+    }
+    return nullptr;
+  }
+
+  // A statement is that of the last density that it waits for.
+  void account() {
+    ListCell *cell, *each;
+    foreach (cell, advice_->statements) {
+      auto* statement = static_cast<AdvisedStatement*>(lfirst(cell));
+      if (statement->why != nullptr) continue;
+      AdvisedDensity* last = nullptr;
+      bool answered = true;
+      bool open = false;
+      foreach (each, statement->demands) {
+        const auto* demand = static_cast<const AdvisedDemand*>(lfirst(each));
+        if (demand->answered) continue;
+        answered = false;
+        open = open || demand->by == nullptr;
+        if (demand->by != nullptr && (last == nullptr || demand->by->rank > last->rank))
+          last = demand->by;
+      }
+      if (answered) {
+        statement->why = "a density answers it already";
+      } else if (open) {
+        statement->why = "a density for it would answer little else";
+      } else {
+        last->statements += 1;
+        last->ms += statement->ms;
+        last->calls += statement->calls;
+      }
+    }
+  }
+
+  Advice* advice_;
+  MemoryContext scratch_;  // of what is tried
+  int round_ = 0;
+};
+
+}  // namespace
+
+List* choose_densities(Advice* advice, double least_ms) {
+  Choice choice(advice);
+  return choice.run(least_ms);
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,94 @@
+// See advise_cost.h. With d the column's different values (of a group: at most its rows):
+//
+//   bytes     320 + min(8000, 2 d) of the column, 1000 + min(8000, 17 d) of each measure, each
+//   group;
+//             a category 250 and 20 a value, and 25 more a measure
+//   fit       0.1 us a row, 0.1 more with measures and for each of them, 0.25 with groups
+//   error     0 where every value has a cell of its own (up to 4,000 of them), or all rows are
+//   asked
+//             for; else 0.00035 of a count, 0.00075 of a sum over the share of the rows in the
+//             range, 0.004 of a group's, as the cells at the range's ends are cut
+//
+// Of several columns: so many points as kde_aqp.joint_bytes holds, 4.2 + 4.6 bytes a column, whose
+// counts are off as binomial ones are.
+#include "pg/advise/advise_cost.h"
+
+#include "pg/base/options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kde_pg {
+
+namespace {
+
+constexpr double kColumnBytes = 8000;
+// Of a measure, whatever its values.
+constexpr double kMeasureBytes = 1000;
+constexpr double kMostOwnCells = 4000;
+constexpr double kGroupsBytes = 4194304;
+constexpr double kWordBytes = 65536;
+constexpr double kBytesOfWord = 20;
+
+double point_bytes(int columns) { return 4.2 + 4.6 * columns; }
+
+double joint_points(const AdvisedDensity& density) {
+  constexpr double kKilobyte = 1024;
+  return std::min(density.rows, option_joint_bytes * kKilobyte / point_bytes(density.key.columns));
+}
+
+double bytes_of_one(double distinct, int measures) {
+  return 320 + std::min(kColumnBytes, 2 * distinct) +
+         measures * (kMeasureBytes + std::min(kColumnBytes, 17 * distinct));
+}
+
+double groups_bytes(const AdvisedDensity& density, int measures) {
+  const double distinct = std::min(density.distinct, density.rows / density.groups);
+  return density.groups * bytes_of_one(distinct, measures);
+}
+
+}  // namespace
+
+double advised_bytes(const AdvisedDensity& density, int measures) {
+  if (density.of_words)
+    return std::min(kWordBytes, 250 + kBytesOfWord * density.distinct) +
+           measures * 25 * density.distinct;
+  if (density.key.columns > 1) return joint_points(density) * point_bytes(density.key.columns);
+  if (density.key.groups == 0) return bytes_of_one(density.distinct, measures);
+  return std::min(kGroupsBytes, groups_bytes(density, measures)) +
+         bytes_of_one(density.distinct, measures);
+}
+
+bool fits_whole(const AdvisedDensity& density, int measures) {
+  if (density.of_words) return kBytesOfWord * density.distinct <= kWordBytes;
+  return density.key.groups == 0 || groups_bytes(density, measures) <= kGroupsBytes;
+}
+
+double advised_fit_ms(const AdvisedDensity& density, int measures) {
+  // Of the search for a bandwidth.
+  constexpr double kJointMs = 2000;
+  constexpr double kRowMs = 1e-4;
+  if (density.key.columns > 1)
+    return kJointMs * std::min(1.0, joint_points(density) / 40000) + kRowMs * density.rows;
+  double row = kRowMs;
+  if (measures > 0) row += kRowMs * (1 + measures);
+  if (density.key.groups > 0) row += 2.5 * kRowMs;
+  return row * density.rows;
+}
+
+double advised_error(const AdvisedDensity& density, const AdvisedRange& range) {
+  if (density.key.columns > 1) {
+    const double points = joint_points(density);
+    if (points >= density.rows) return 0;
+    constexpr double kNormal = 1.96;
+    return kNormal * std::sqrt((1 - range.share) / (range.share * points));
+  }
+  if (density.of_words || density.distinct <= kMostOwnCells) return 0;
+  if (range.share >= 1 && !range.buckets) return 0;
+  if (range.buckets || range.extremes) return std::numeric_limits<double>::infinity();
+  const double cut = density.key.groups > 0 ? 0.004 : range.sums ? 0.00075 : 0.00035;
+  return cut / range.share;
+}
+
+}  // namespace kde_pg

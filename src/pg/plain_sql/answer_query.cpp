@@ -1,0 +1,453 @@
+// See query_answer.h. A density is opened, its box read, and its parts and groups walked; what each
+// piece says is asked in query_rows.h, and made a value in query_datum.h.
+#include "pg/plain_sql/query_answer.h"
+
+#include "pg/answer/asked_words.h"
+#include "pg/base/options.h"
+#include "pg/catalog/as_fitted.h"
+#include "pg/catalog/cache.h"
+#include "pg/catalog/expression.h"
+#include "pg/catalog/extension_lock.h"
+#include "pg/plain_sql/query_box.h"
+#include "pg/plain_sql/query_datum.h"
+#include "pg/plain_sql/group_keys.h"
+#include "pg/type/density_datum.h"
+
+extern "C" {
+#include "miscadmin.h"
+#include "utils/snapmgr.h"
+}
+
+#include <algorithm>
+#include <cmath>
+
+namespace kde_pg {
+
+namespace {
+
+// Certainly none: every row was read, whatever its group, and no NULL met.
+bool may_have_nulls_in(const kde::AnyDensity& density, int columns) {
+  for (int i = 0; columns >> i != 0; ++i) {
+    if ((columns >> i & 1) == 0) continue;
+    const kde::Header& h = *density.column(i);
+    if ((h.flags & kde::kEveryRowRead) == 0 || h.nulls > 0) return true;
+  }
+  return false;
+}
+
+// Nobody who drops the extension is waited for: none then.
+CachedDensity density_if_there(const DensityKey& key, AnsweringFit* fit) {
+  const Oid extension = hold_extension_at_once();
+  if (!OidIsValid(extension)) return {};
+  const CachedDensity found = cached_density(key, fit, Tell::nothing);
+  release_extension(extension);
+  return found;
+}
+
+class PlainAnswering {
+ public:
+  // as_of_then: by the owner's consent, whatever changed since.
+  PlainAnswering(const PlainAsked& asked, bool as_of_then)
+      : state_{asked, *asked.plan, {}}, as_of_then_(as_of_then) {}
+
+  PlainAnswers run() {
+    answer();
+    if (as_of_then_ && state_.out.outcome == PlainOutcome::answered && !any_row_)
+      (void)refuse(PlainOutcome::beyond);
+    return state_.out;
+  }
+
+  // Whether it may be answered as of the fit, where it is not as of now.
+  bool has_consent() const { return consented_; }
+
+ private:
+  void answer() {
+    if (!open() || !box_.read_bounds() || is_mostly_beyond() || !box_.read_passages()) return;
+    if (plan_.of_words)
+      answer_words();
+    else if (may_have_nulls())
+      (void)refuse(PlainOutcome::nulls);
+    else if (plan_.with_nulls != 0 && plan_.by_bucket && rows_.options.changed_rows >= 0.5)
+      (void)refuse(PlainOutcome::new_groups);  // that of NULL
+    else if (density_.has_groups())
+      answer_groups();
+    else
+      answer_all();
+  }
+
+  bool refuse(PlainOutcome why) { return state_.refuse(why); }
+
+  bool open() {
+    const CachedDensity cached =
+        plan_.demanded ? cached_density(plan_.key, &fit_) : density_if_there(plan_.key, &fit_);
+    if (cached.value == nullptr)
+      return refuse(fit_.redefined ? PlainOutcome::other_shape : PlainOutcome::gone);
+    if (!has_settings(cached.settings)) return refuse(PlainOutcome::other_settings);
+    if ((fit_.elsewhere || fit_.other) && !plan_.demanded) return refuse(PlainOutcome::stale);
+    if (!is_fresh()) return false;
+    const struct varlena* value = cached.value;
+    // Conditions on groups, values that buckets are compared with, and types of words may have
+    // functions that ask for other densities.
+    if (state_.asked.conditions != nullptr || state_.asked.passages != NIL || has_words()) {
+      const Size size = VARSIZE(value);
+      auto* copy = static_cast<struct varlena*>(palloc(size));
+      memcpy(copy, value, size);
+      value = copy;
+    }
+    density_ = any_density_from_datum(PointerGetDatum(value));
+    rows_.density = density_;
+    if (density_.columns() != plan_.key.columns || density_.measures() < plan_.key.measures ||
+        density_.has_groups() != (plan_.key.groups > 0) || plan_.of_words != density_.is_of_words())
+      return refuse(PlainOutcome::other_shape);
+    return true;
+  }
+
+  // What changed since the fit, and whether the answer may be as of now, or of then. A function
+  // demands what is answered within what is known.
+  bool is_fresh() {
+    rows_.options = state_.asked.interval;
+    const Freshness freshness = freshness_of(fit_);
+    const bool is_unknown = freshness.judgement.changed == Changed::unknown;
+    state_.out.as_of = freshness.as_of;
+    state_.out.changed_rows =
+        is_unknown ? std::numeric_limits<double>::infinity() : freshness.judgement.rows;
+    if (plan_.demanded) {
+      rows_.options.changed_rows = std::max(rows_.options.changed_rows, rows_changed_since(fit_));
+      if (std::isfinite(state_.asked.error)) state_.out.detail = why_unproven(fit_);
+      return state_.out.detail == nullptr || refuse(PlainOutcome::unproven);
+    }
+    consented_ = freshness.consented && freshness.judgement.changed != Changed::nothing;
+    state_.out.as_of_then = as_of_then_;
+    if (as_of_then_) return consented_ || refuse(PlainOutcome::unproven);
+    if (is_unknown) {
+      state_.out.detail =
+          psprintf("what changed since the fit is not known: %s", freshness.judgement.why);
+      return refuse(PlainOutcome::unproven);
+    }
+    rows_.options.changed_rows = std::max(rows_.options.changed_rows, state_.out.changed_rows);
+    return true;
+  }
+
+  // As of then, a range more than half of which lies beyond the values that there were: what is
+  // there now came since.
+  bool is_mostly_beyond() {
+    if (!as_of_then_) return false;
+    for (int i = 0; i < density_.columns(); ++i) {
+      const kde::Header& h = *density_.column(i);
+      const kde::Range& r = rows_.range[i];
+      if (r.empty || h.words != 0 || !(h.finite_rows() > 0)) continue;
+      const bool no_lower = r.lower_unbounded || std::isinf(r.lower);
+      const bool no_upper = r.upper_unbounded || std::isinf(r.upper);
+      const double lower = no_lower ? h.min : r.lower, upper = no_upper ? h.max : r.upper;
+      const double inside = std::min(upper, h.max) - std::max(lower, h.min);
+      if (inside < 0 || inside < (upper - lower) / 2) {
+        (void)refuse(PlainOutcome::beyond);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool has_words() const {
+    for (int i = 0; i < plan_.bounds; ++i)
+      if (plan_.bound[i].type == kde::ValueType::category) return true;
+    return plan_.of_words;
+  }
+
+  // Takes the rows changed in, and puts the answers into the row.
+  bool put_all(PlainTotal* answers, PlainRow* row) {
+    for (int k = 0; k < plan_.aggregates; ++k) {
+      answers[k].total = answers[k].total.as_of_now();
+      any_row_ |= answers[k].total.count.upper >= 0.5;
+    }
+    if (plan_.demanded) return datums_.note_intervals(answers);
+    for (int k = 0; k < plan_.aggregates; ++k)
+      if (!datums_.put(k, answers[k], row)) return false;
+    state_.out.rows = lappend(state_.out.rows, row);
+    return true;
+  }
+
+  bool add_all(PlainTotal* answers) {
+    for (int k = 0; k < plan_.aggregates; ++k)
+      if (!rows_.add(plan_.aggregate[k], &answers[k])) return false;
+    return true;
+  }
+
+  PlainTotal* new_totals() const {
+    auto* totals = static_cast<PlainTotal*>(
+        palloc(sizeof(PlainTotal) * static_cast<Size>(plan_.aggregates + 1)));
+    std::fill_n(totals, plan_.aggregates, PlainTotal());
+    return totals;
+  }
+
+  // Whether the answer has a row where there are so many. False: not by this density, or not for
+  // certain, which is refused.
+  bool is_row(const kde::Interval& there, bool* good) {
+    *good = there.upper < 0.5 || there.lower >= 0.5 || refuse(PlainOutcome::unsure);
+    return *good && !(there.upper < 0.5);
+  }
+
+  // Rows of a group, or of all: one for each part, but those without rows. False: not by this
+  // density.
+  bool put_parts(const PlainRow* key) {
+    if (rows_.listed) return put_list(key);
+    for (int i = 0; i < box_.parts; ++i) {
+      CHECK_FOR_INTERRUPTS();
+      rows_.range[0] = box_.part[i].range;
+      if (plan_.by_groups != 0 || plan_.by_bucket) {
+        kde::Interval there = rows_.rows();
+        rows_.change(rows_.range[0], &there);
+        bool good;
+        if (!is_row(there, &good)) {
+          if (!good) return false;
+          continue;
+        }
+      }
+      PlainTotal* answers = new_totals();
+      if (!add_all(answers) || !put_all(answers, row_of(box_.part[i], key))) return false;
+    }
+    return true;
+  }
+
+  // All the parts in one row.
+  bool put_list(const PlainRow* key) {
+    PlainTotal* answers = new_totals();
+    kde::Total there;
+    for (int i = 0; i < box_.parts; ++i) {
+      CHECK_FOR_INTERRUPTS();
+      rows_.range[0] = box_.part[i].range;
+      there.add_count(rows_.rows(), {});
+      if (!add_all(answers)) return false;
+    }
+    if (plan_.by_groups != 0) {
+      if (box_.parts > 0) rows_.change(rows_.before_passages, &there.count);
+      bool good;
+      if (!is_row(there.count, &good)) return good;
+    }
+    return put_all(answers, row_of({}, key));
+  }
+
+  PlainRow* row_of(const PlainBox::Part& part, const PlainRow* key) const {
+    PlainRow* row = state_.new_row();
+    if (key != nullptr) {
+      std::copy_n(key->values, plan_.groups, row->values);
+      std::copy_n(key->nulls, plan_.groups, row->nulls);
+    }
+    if (plan_.by_bucket) {
+      row->values[plan_.groups] = part.bucket;
+      row->nulls[plan_.groups] = false;
+    }
+    return row;
+  }
+
+  bool may_have_nulls() const { return may_have_nulls_in(density_, plan_.with_nulls); }
+
+  // Of a column as it is now; an expression's type is that of the query's.
+  bool are_current_words() const {
+    const bool is_column = plan_.key.column[0].attnum != 0;
+    const Form_pg_attribute of = TupleDescAttr(state_.desc(), plan_.first);
+    int32 typmod;
+    return are_words_of(is_column ? key_column_type(plan_.key, 0, &typmod) : of->atttypid,
+                        is_column ? key_column_collation(plan_.key, 0) : of->attcollation,
+                        density_.one_column);
+  }
+
+  // Of a category: the values asked for at once, or where the query is by them, or has other
+  // conditions, value by value.
+  void answer_words() {
+    if (plan_.by_groups == 0 && state_.asked.conditions == nullptr) {
+      if (may_have_nulls())
+        (void)refuse(PlainOutcome::nulls);
+      else
+        answer_all();
+      return;
+    }
+    if (!are_current_words()) {
+      (void)refuse(PlainOutcome::other_shape);
+      return;
+    }
+    const kde::WordsView words(density_.one_column);
+    if (words.others() > 0) {
+      (void)refuse(PlainOutcome::rest);
+      return;
+    }
+    if (!knows_groups(kde::most_unseen(words.header(), rows_.options.confidence))) return;
+    if (may_have_nulls() && is_wanted(state_.asked, state_.new_row())) {
+      (void)refuse(PlainOutcome::nulls);
+      return;
+    }
+    if (box_.read_parts()) answer_by_word(words);
+  }
+
+  // Whether all groups are known that the answer needs: those that a sample did not meet, and by
+  // GROUP BY those that came since. Without, rows of these are among those changed.
+  bool knows_groups(double unseen) {
+    if (plan_.by_groups != 0 && rows_.options.changed_rows >= 0.5)
+      return refuse(PlainOutcome::new_groups);
+    rows_.may_be_new = true;
+    return !(unseen >= 0.5) || refuse(PlainOutcome::unseen);
+  }
+
+  void answer_by_word(const kde::WordsView& words) {
+    const std::span<const std::uint32_t> listed =
+        box_.words_set ? rows_.words[0]->ranks : std::span<const std::uint32_t>();
+    const auto n = box_.words_set ? listed.size() : static_cast<std::size_t>(words.words());
+    auto* ranks = static_cast<std::uint32_t*>(palloc(sizeof(std::uint32_t) * (n + 1)));
+    std::size_t wanted = 0;
+    kde::WordSet set;
+    rows_.words[0] = &set;
+    for (std::size_t i = 0; i < n; ++i) {
+      CHECK_FOR_INTERRUPTS();
+      const std::uint32_t rank = box_.words_set ? listed[i] : static_cast<std::uint32_t>(i);
+      set = {{&rank, 1}, 0};
+      // A condition may raise an error of a value that there is no more.
+      if (!may_have_rows()) continue;
+      PlainRow* key = state_.new_row();
+      if (!read_word_key(&state_, words.word(rank), key)) return;
+      if (!is_wanted(state_.asked, key)) continue;
+      ranks[wanted++] = rank;
+      if (plan_.by_groups != 0 && !put_parts(key)) return;
+    }
+    if (plan_.by_groups != 0) return;
+    set = {{ranks, wanted}, 0};
+    (void)put_parts(nullptr);
+  }
+
+  void answer_all() {
+    if (box_.read_parts()) (void)put_parts(nullptr);
+  }
+
+  bool may_have_rows() {
+    for (int i = 0; i < box_.parts; ++i) {
+      rows_.range[0] = box_.part[i].range;
+      if (!(rows_.rows().upper < 0.5)) return true;
+    }
+    return false;
+  }
+
+  void answer_groups() {
+    kde::GroupsView groups(density_.one_column);
+    if (groups.header().rest > 0) {
+      (void)refuse(PlainOutcome::rest);
+      return;
+    }
+    if (!knows_groups(kde::most_unseen(groups.header(), rows_.options.confidence))) return;
+    if (!box_.read_parts()) return;
+    if (static_cast<double>(groups.header().groups) * box_.parts > kMostParts) {
+      (void)refuse(PlainOutcome::buckets);
+      return;
+    }
+    List* keys = read_keys(&state_, density_.one_column);
+    if (state_.out.outcome != PlainOutcome::answered) return;
+    if (plan_.by_groups != 0 && plan_.is_by_all_groups())
+      answer_by_group(&groups, keys);
+    else
+      answer_together(&groups, keys);
+  }
+
+  // A condition may raise an error of a group that has no row in the range.
+  bool is_asked(const kde::GroupView& group, const PlainRow* key) {
+    CHECK_FOR_INTERRUPTS();
+    rows_.density = {group.density(), nullptr, {}};
+    return may_have_rows() && is_wanted(state_.asked, key);
+  }
+
+  void answer_by_group(kde::GroupsView* groups, List* keys) {
+    kde::GroupView group;
+    for (int k = 0; groups->next(&group); ++k) {
+      const auto* key = static_cast<const PlainRow*>(list_nth(keys, k));
+      if (is_asked(group, key) && !put_parts(key)) return;
+    }
+  }
+
+  // Several groups, all or those that are alike in what the query is by, part by part.
+  void answer_together(kde::GroupsView* groups, List* keys) {
+    List* kinds = NIL;
+    const int* kind = kinds_of(state_, keys, &kinds);
+    const int slots = rows_.listed ? 1 : box_.parts;
+    const int all = list_length(kinds) * slots;
+    const Size room = static_cast<Size>(all) + 1;
+    auto** together = static_cast<PlainTotal**>(palloc(sizeof(PlainTotal*) * room));
+    auto* there = static_cast<kde::Total*>(palloc(sizeof(kde::Total) * room));
+    std::fill_n(there, all, kde::Total());
+    for (int i = 0; i < all; ++i) together[i] = new_totals();
+    kde::GroupView group;
+    for (int k = 0; groups->next(&group); ++k) {
+      if (!is_asked(group, static_cast<const PlainRow*>(list_nth(keys, k)))) continue;
+      for (int i = 0; i < box_.parts; ++i) {
+        const int at = kind[k] * slots + (rows_.listed ? 0 : i);
+        rows_.range[0] = box_.part[i].range;
+        there[at].add_count(rows_.rows(), {});
+        if (!add_all(together[at])) return;
+      }
+    }
+    for (int at = 0; at < all; ++at) {
+      const PlainBox::Part part = rows_.listed ? PlainBox::Part{} : box_.part[at % slots];
+      take_new_groups_in(at % slots, together[at]);
+      if (plan_.by_groups != 0 || plan_.by_bucket) {
+        if (box_.parts > 0)
+          rows_.change(rows_.listed ? rows_.before_passages : part.range, &there[at].count);
+        bool good;
+        if (!is_row(there[at].count, &good)) {
+          if (!good) return;
+          continue;
+        }
+      }
+      const auto* key = static_cast<const PlainRow*>(list_nth(kinds, at / slots));
+      if (!put_all(together[at], row_of(part, key))) return;
+    }
+  }
+
+  // Of the part, or of all of a list: also where none of the groups was asked about.
+  void take_new_groups_in(int part, PlainTotal* answers) const {
+    const int end = rows_.listed ? box_.parts : part + 1;
+    for (int i = rows_.listed ? 0 : part; i < end; ++i) {
+      const kde::Range& range =
+          rows_.listed || plan_.by_bucket ? box_.part[i].range : rows_.before_passages;
+      for (int k = 0; k < plan_.aggregates; ++k)
+        answers[k].total.changed.take_in(rows_.changes_by_new(plan_.aggregate[k], range));
+    }
+  }
+
+  PlainState state_;
+  const PlainPlan& plan_ = state_.plan;
+  const bool as_of_then_;
+  bool consented_ = false;
+  bool any_row_ = false;  // of those answered
+  kde::AnyDensity density_;
+  AnsweringFit fit_;
+  PlainRows rows_{&state_};
+  PlainBox box_{&state_, &rows_};
+  PlainDatums datums_{&state_, density_};
+};
+
+}  // namespace
+
+double most_plain_rows(const PlainQuery& query) {
+  if (query.bucket != nullptr) return kMostParts;
+  if (query.by_groups == 0) return 1;
+  const struct varlena* value =
+      ActiveSnapshotSet() ? density_if_there(query.key, nullptr).value : nullptr;
+  if (value == nullptr) return kMostParts;
+  const kde::AnyDensity density = any_density_from_datum(PointerGetDatum(value));
+  if (query.of_words && density.is_of_words()) return kde::WordsView(density.one_column).words();
+  return density.has_groups() ? kde::GroupsView(density.one_column).header().groups : kMostParts;
+}
+
+bool may_have_nulls(const DensityKey& key, int columns) {
+  const struct varlena* value =
+      ActiveSnapshotSet() ? density_if_there(key, nullptr).value : nullptr;
+  if (value == nullptr) return true;
+  const kde::AnyDensity density = any_density_from_datum(PointerGetDatum(value));
+  return density.columns() != key.columns || may_have_nulls_in(density, columns);
+}
+
+PlainAnswers plain_answers(const PlainAsked& asked) {
+  PlainAnswering now(asked, false);
+  const PlainAnswers answers = now.run();
+  if (answers.outcome == PlainOutcome::answered || !now.has_consent()) return answers;
+  PlainAnswering then(asked, true);
+  return then.run();
+}
+
+}  // namespace kde_pg

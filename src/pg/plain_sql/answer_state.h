@@ -1,0 +1,36 @@
+// What the parts of an answer to plain SQL share. Internal to src/pg/plain_sql.
+#pragma once
+
+#include "pg/plain_sql/query_answer.h"
+
+namespace kde_pg {
+
+// Rows of an answer at most: beyond it the exact plan is as fast.
+inline constexpr int kMostParts = 20000;
+
+struct PlainState {
+  const PlainAsked& asked;
+  const PlainPlan& plan;
+  PlainAnswers out;
+
+  // Always false.
+  bool refuse(PlainOutcome why) {
+    out.outcome = why;
+    out.rows = NIL;
+    return false;
+  }
+
+  // Columns of a row before the aggregates.
+  int keys() const { return plan.groups + (plan.by_bucket ? 1 : 0); }
+  TupleDesc desc() const { return asked.slot->tts_tupleDescriptor; }
+  PlainRow* new_row() const {
+    const auto n = static_cast<Size>(desc()->natts);
+    auto* row = static_cast<PlainRow*>(palloc(sizeof(PlainRow)));
+    row->values = static_cast<Datum*>(palloc0(sizeof(Datum) * (n + 1)));
+    row->nulls = static_cast<bool*>(palloc(n + 1));
+    for (Size i = 0; i <= n; ++i) row->nulls[i] = true;
+    return row;
+  }
+};
+
+}  // namespace kde_pg

@@ -1,0 +1,28 @@
+// The plan's node (custom_scan.cpp) for those who decide for it: of a plan that has the node, but no
+// exact plan beneath it (second_plan.h).
+#pragma once
+
+#include "pg/base/pg.h"
+
+extern "C" {
+#include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
+}
+
+namespace kde_pg {
+
+// Whether the session asks for densities' answers to a query that is being planned, the whole of
+// it.
+bool is_plain_sql_wanted(const ::Query* top);
+
+// What is done while groupings are planned, as the hook has it, without the hooks of others.
+void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
+                         RelOptInfo* output, void* extra);
+
+bool is_plain_node(const Plan* plan);
+// Whether the density answers, of which nothing is said yet.
+bool decide_plain_node(PlanState* node);
+// By NOTICE, in kde_plain_sql, to the demand.
+void say_of_plain_node(PlanState* node);
+
+}  // namespace kde_pg

@@ -1,0 +1,613 @@
+// The custom path, its plan and its execution; see custom_scan.h. Fields of plans: plan_fields.h.
+//
+// The node projects nothing by itself (no CUSTOMPATH_SUPPORT_PROJECTION), so that its target list
+// is the exact plan's: who wants another gets a Result above. As with a foreign grouping,
+// expressions over aggregates, and HAVING, are computed from custom_scan_tlist's columns, by the
+// executor's own projection and qual.
+#include "pg/plain_sql/custom_scan.h"
+
+#include "pg/base/options.h"
+#include "pg/base/tree_walk.h"
+#include "pg/catalog/planned_rows.h"
+#include "pg/catalog/counters.h"
+#include "pg/catalog/density_key.h"
+#include "pg/catalog/privileges.h"
+#include "pg/catalog/stale_answers.h"
+#include "pg/plain_sql/client_statement.h"
+#include "pg/plain_sql/consent.h"
+#include "pg/plain_sql/query_answer.h"
+#include "pg/plain_sql/demand.h"
+#include "pg/plain_sql/custom_node.h"
+#include "pg/plain_sql/second_plan.h"
+#include "pg/proof/proof.h"
+
+extern "C" {
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+}
+
+#include <cmath>
+
+namespace kde_pg {
+
+namespace {
+
+constexpr const char* kName = "KdeAqp";
+
+extern const CustomScanMethods scan_methods;
+extern const CustomExecMethods exec_methods;
+
+create_upper_paths_hook_type next_hook = nullptr;
+
+// ------------------------------------------------------------------------------------- path, plan
+
+// What plain_queries_of() found lies in custom_private of the path, as a plan that is to be.
+Plan* plan_path(PlannerInfo* root, RelOptInfo*, CustomPath* path, List* tlist, List*,
+                List* custom_plans) {
+  auto* scan = makeNode(CustomScan);
+  scan->scan.plan.targetlist = tlist;
+  scan->scan.plan.qual =
+      static_cast<List*>(copyObjectImpl(reinterpret_cast<List*>(root->parse->havingQual)));
+  scan->flags = path->flags;
+  scan->custom_plans = custom_plans;
+  scan->methods = &scan_methods;
+  const auto* parts = castNode(CustomScan, linitial(path->custom_private));
+  scan->custom_scan_tlist = static_cast<List*>(copyObjectImpl(parts->custom_scan_tlist));
+  scan->custom_exprs = static_cast<List*>(copyObjectImpl(parts->custom_exprs));
+  scan->custom_private = static_cast<List*>(copyObjectImpl(parts->custom_private));
+  return &scan->scan.plan;
+}
+
+const CustomPathMethods path_methods = {kName, plan_path, nullptr};
+
+bool is_wanted(const PlannerInfo* root) {
+  const PlannerInfo* top = root;
+  while (top->parent_root != nullptr) top = top->parent_root;
+  return is_plain_sql_wanted(top->parse);
+}
+
+Path* cheapest(List* paths) {
+  Path* best = nullptr;
+  ListCell* cell;
+  foreach (cell, paths) {
+    Path* path = static_cast<Path*>(lfirst(cell));
+    if (path->param_info == nullptr && (best == nullptr || path->total_cost < best->total_cost))
+      best = path;
+  }
+  return best;
+}
+
+// Planners of distributed tables have the server's take partitioned ones for single tables.
+bool is_without_partitions(PlannerInfo* root, RelOptInfo* input) {
+  int table;
+  if (input->rtekind != RTE_RELATION || !bms_get_singleton_member(input->relids, &table))
+    return false;
+  const RangeTblEntry* rte = planner_rt_fetch(table, root);
+  return !rte->inh && has_subclass(rte->relid);
+}
+
+// Whether it stands there now.
+bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
+  PlainDemand* demand = demand_of(root);
+  if (IS_OTHER_REL(input)) return false;
+  if (IS_DUMMY_REL(input)) {
+    if (demand != nullptr) demand_of_no_row(demand);
+    return false;
+  }
+  Path* exact = cheapest(output->pathlist);
+  if (exact == nullptr) return false;
+  const List* queries = plain_queries_of(
+      root, input, output->reltarget, reinterpret_cast<List*>(root->parse->havingQual),
+      demand != nullptr, demand != nullptr ? &demand->reasons : nullptr);
+  if (queries == NIL) return false;
+  auto* parts = makeNode(CustomScan);
+  write_plain_plans(queries, demand != nullptr, parts);
+  auto* path = makeNode(CustomPath);
+  path->path.pathtype = T_CustomScan;
+  path->path.parent = output;
+  path->path.pathtarget = output->reltarget;
+  // Far fewer, often, than the planner thinks that an expression has values.
+  path->path.rows =
+      Min(exact->rows, Max(1, most_plain_rows(*static_cast<const PlainQuery*>(linitial(queries)))));
+  // As good as nothing, so that nothing is preferred to it.
+  path->path.startup_cost = 0;
+  path->path.total_cost = Min(exact->total_cost, 0.01 * (1 + path->path.rows));
+  path->custom_paths = list_make1(exact);
+  path->custom_private = list_make1(parts);
+  path->methods = &path_methods;
+  // Not by add_path(), which would free the exact path as one that is dominated.
+  output->pathlist = list_make1(path);
+  output->partial_pathlist = NIL;
+  return true;
+}
+
+void plan_grouping(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
+                   RelOptInfo* output, void* extra) {
+  if (next_hook != nullptr) next_hook(root, stage, input, output, extra);
+  plan_grouping_alone(root, stage, input, output, extra);
+}
+
+// ------------------------------------------------------------------------------------- execution
+
+// What one density is asked.
+struct ScanPart {
+  const PlainPlan* plan;
+  List* values;           // ExprState*
+  Oid* value_type;        // of each
+  ExprState* conditions;  // on groups; null: none
+  ExprState* bucket;      // null: none
+  List* passage_values;   // ExprState*: what each of the plan's passages is compared with
+};
+
+struct ScanState {
+  CustomScanState css;
+  List* parts;           // ScanPart*
+  int aggregates;        // of the query
+  PlainDemand* demand;   // null: of the session
+  MemoryContext memory;  // of the answers
+  bool client_statement, keeps_rows, decided, noticed;
+  bool alone;  // without the exact plan, which is beside it: second_plan.h
+  PlainAnswers answers;
+  int next;
+};
+
+ScanState* state_of(CustomScanState* css) { return reinterpret_cast<ScanState*>(css); }
+PlanState* exact_of(const ScanState* s) {
+  return static_cast<PlanState*>(linitial(s->css.custom_ps));
+}
+
+Node* create_state(CustomScan*) {
+  auto* s = static_cast<ScanState*>(palloc0(sizeof(ScanState)));
+  s->css.ss.ps.type = T_CustomScanState;
+  s->css.methods = &exec_methods;
+  return reinterpret_cast<Node*>(s);
+}
+
+const PlainPlan& plan_in(ListCell* cell) { return *static_cast<ScanPart*>(lfirst(cell))->plan; }
+
+ScanPart* begin_part(const PlainPlan* plan, PlanState* parent) {
+  auto* part = static_cast<ScanPart*>(palloc0(sizeof(ScanPart)));
+  part->plan = plan;
+  part->value_type =
+      static_cast<Oid*>(palloc(sizeof(Oid) * static_cast<Size>(list_length(plan->values) + 1)));
+  ListCell* cell;
+  foreach (cell, plan->values) {
+    auto* value = static_cast<Expr*>(lfirst(cell));
+    part->value_type[foreach_current_index(cell)] =
+        getBaseType(exprType(reinterpret_cast<Node*>(value)));
+    part->values = lappend(part->values, ExecInitExpr(value, parent));
+  }
+  if (plan->conditions != NIL) part->conditions = ExecInitQual(plan->conditions, parent);
+  if (plan->bucket != NIL)
+    part->bucket = ExecInitExpr(static_cast<Expr*>(linitial(plan->bucket)), parent);
+  foreach (cell, plan->passages)
+    part->passage_values =
+        lappend(part->passage_values,
+                ExecInitExpr(static_cast<Expr*>(lsecond(lfirst_node(OpExpr, cell)->args)), parent));
+  return part;
+}
+
+void begin(CustomScanState* css, EState* estate, int eflags) {
+  ScanState* s = state_of(css);
+  const auto* scan = castNode(CustomScan, css->ss.ps.plan);
+  s->client_statement = is_beginning_client_statement();
+  s->keeps_rows = is_beginning_to_keep_rows();
+  s->alone = scan->custom_plans == NIL;
+  if (!s->alone)
+    css->custom_ps =
+        list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
+  List* plans = read_plain_plans(scan);
+  ListCell* cell;
+  foreach (cell, plans) {
+    const auto* plan = static_cast<const PlainPlan*>(lfirst(cell));
+    s->parts = lappend(s->parts, begin_part(plan, &css->ss.ps));
+    s->aggregates += plan->aggregates;
+    if (plan->demanded) s->demand = demand_to_run();
+  }
+  s->memory = AllocSetContextCreate(estate->es_query_cxt, "kde_aqp answers", ALLOCSET_SMALL_SIZES);
+}
+
+// What keeps every density from answering.
+PlainOutcome before_all(const ScanState* s) {
+  const Approximate mode = chosen_approximate();
+  if (mode == Approximate::off) return PlainOutcome::off;
+  if (is_of_other_node()) return PlainOutcome::nested;
+  // What is not read takes no lock by which the server would see a conflict.
+  if (IsolationIsSerializable()) return PlainOutcome::serializable;
+  if (s->keeps_rows || (mode == Approximate::top && !s->client_statement))
+    return PlainOutcome::nested;
+  ListCell* cell;
+  foreach (cell, s->css.ss.ps.state->es_range_table) {
+    const auto* rte = lfirst_node(RangeTblEntry, cell);
+    if (rte->rtekind != RTE_RELATION) continue;
+    // What the transaction has changed in a foreign table, or by another planner's plan, took no
+    // lock here.
+    const bool may_have_changed = (s->alone || rte->relkind == RELKIND_FOREIGN_TABLE) &&
+                                  (IsTransactionBlock() || !s->client_statement);
+    if (may_have_changed || (rte->relkind != RELKIND_FOREIGN_TABLE && has_own_changes(rte->relid)))
+      return PlainOutcome::own_changes;
+  }
+  return PlainOutcome::answered;
+}
+
+bool is_answered(const ScanState* s) { return s->answers.outcome == PlainOutcome::answered; }
+
+// Of all that answer.
+const char* density_names(const ScanState* s, char* name(const DensityKey&)) {
+  StringInfoData out;
+  initStringInfo(&out);
+  ListCell* cell;
+  foreach (cell, s->parts) {
+    if (out.len > 0) appendStringInfoString(&out, "; ");
+    // Who asks through a view may not know what lies beneath it.
+    const DensityKey& key = plan_in(cell).key;
+    appendStringInfoString(
+        &out, is_readable(key) ? name(key) : "columns that the current user may not read");
+  }
+  return out.data;
+}
+
+// What is promised of the answers: never more than what is proven.
+const char* promise_of(const ScanState* s) {
+  const PlainAnswers& a = s->answers;
+  const char* within = a.error > 0 ? psprintf("within %s %%", percent_up(a.error)) : "exact";
+  const char* since = time_of(a.as_of);
+  if (a.as_of_then && std::isinf(a.changed_rows))
+    return psprintf("%s as of %s; what changed since is not known", within, since);
+  if (a.as_of_then)
+    return psprintf("%s as of %s; at most %.0f rows changed since", within, since, a.changed_rows);
+  if (a.changed_rows > 0)
+    return psprintf("%s, with at most %.0f rows changed since %s", within, a.changed_rows, since);
+  return within;
+}
+
+void tell_at(int level, const ScanState* s) {
+  const char* names = density_names(s, density_name);
+  const char* promise = promise_of(s);
+  ereport(level, (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
+                                             : errmsg("answered by the densities of %s", names),
+                  s->answers.error > 0 ? errdetail("Its answers are %s, at a confidence of %g %%.",
+                                                   promise, 100 * option_approximate_confidence)
+                                       : errdetail("Its answers are %s.", promise)));
+}
+
+// Once for the statement.
+void tell(ScanState* s) {
+  if (s->noticed) return;
+  s->noticed = true;
+  if (option_approximate_notice) tell_at(NOTICE, s);
+  // The statement is logged with it, as log_min_error_statement has it.
+  if (option_log_answers) tell_at(LOG, s);
+}
+
+// What a function asked for outlives the plan.
+void hand_over(ScanState* s) {
+  PlainDemand* demand = s->demand;
+  MemoryContext caller = MemoryContextSwitchTo(demand->memory);
+  demand->outcome = s->answers.outcome;
+  if (s->answers.detail != nullptr) demand->detail = pstrdup(s->answers.detail);
+  demand->density = density_names(s, density_name);
+  demand->as_of_now = !std::isinf(s->answers.changed_rows);
+  if (s->answers.intervals != nullptr) {
+    const Size bytes = sizeof(kde::Interval) * static_cast<Size>(s->aggregates);
+    auto* copy = static_cast<kde::Interval*>(palloc(bytes));
+    memcpy(copy, s->answers.intervals, bytes);
+    demand->answers = copy;
+  }
+  MemoryContextSwitchTo(caller);
+}
+
+// A passage with what it is compared with as a constant: it is asked in a subtransaction, where
+// nothing that belongs to the statement may begin, as the plan of a parameter would.
+ExprState* with_constant(const OpExpr* passage, ExprState* value, ExprContext* context) {
+  auto* node = static_cast<Node*>(lsecond(passage->args));
+  int16 length;
+  bool by_value, is_null;
+  get_typlenbyval(exprType(node), &length, &by_value);
+  Datum known = ExecEvalExprSwitchContext(value, context, &is_null);
+  if (!is_null) known = datumCopy(known, by_value, length);
+  auto* out = static_cast<OpExpr*>(copyObjectImpl(passage));
+  lsecond(out->args) = makeConst(exprType(node), exprTypmod(node), exprCollation(node), length,
+                                 known, is_null, by_value);
+  return ExecInitExpr(&out->xpr, nullptr);
+}
+
+PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
+  ExprContext* context = s->css.ss.ps.ps_ExprContext;
+  const int n = list_length(part.values);
+  auto* value =
+      static_cast<NullableDatum*>(palloc(sizeof(NullableDatum) * static_cast<Size>(n + 1)));
+  ResetExprContext(context);
+  for (int i = 0; i < n; ++i)
+    value[i].value = ExecEvalExprSwitchContext(static_cast<ExprState*>(list_nth(part.values, i)),
+                                               context, &value[i].isnull);
+  List* passages = NIL;
+  ListCell *passage, *compared;
+  forboth(passage, part.plan->passages, compared, part.passage_values) passages =
+      lappend(passages, with_constant(lfirst_node(OpExpr, passage),
+                                      static_cast<ExprState*>(lfirst(compared)), context));
+  // Conditions on groups reset the context that bounds are in, which are read before.
+  double error = option_approximate_error;
+  kde::IntervalOptions interval;
+  interval.confidence = option_approximate_confidence;
+  if (s->demand != nullptr) {
+    error = s->demand->error;
+    interval = s->demand->interval;
+  }
+  return plain_answers({error, interval, part.plan, value, part.value_type,
+                        s->css.ss.ss_ScanTupleSlot, context, part.conditions, part.bucket,
+                        passages});
+}
+
+// Each part's aggregates into the one row of a query that is not grouped.
+void put_together(ScanState* s, const PlainPlan& plan, const PlainAnswers& part) {
+  PlainAnswers* all = &s->answers;
+  all->error = Max(all->error, part.error);
+  // The oldest time, of answers that are as of one.
+  if (part.as_of_then && (!all->as_of_then || part.as_of < all->as_of)) all->as_of = part.as_of;
+  if (!part.as_of_then && !all->as_of_then && (all->as_of == 0 || part.as_of < all->as_of))
+    all->as_of = part.as_of;
+  all->as_of_then |= part.as_of_then;
+  all->changed_rows = Max(all->changed_rows, part.changed_rows);
+  if (part.intervals != nullptr) {
+    if (all->intervals == nullptr)
+      all->intervals = static_cast<kde::Interval*>(
+          palloc(sizeof(kde::Interval) * static_cast<Size>(s->aggregates)));
+    for (int k = 0; k < plan.aggregates; ++k)
+      all->intervals[plan.aggregate[k].index] = part.intervals[k];
+    return;
+  }
+  if (all->rows == NIL) {
+    all->rows = part.rows;
+    return;
+  }
+  const auto* to = static_cast<const PlainRow*>(linitial(all->rows));
+  const auto* from = static_cast<const PlainRow*>(linitial(part.rows));
+  const int first = plan.first + plan.groups;
+  for (int k = first; k < first + plan.aggregates; ++k) {
+    to->values[k] = from->values[k];
+    to->nulls[k] = from->nulls[k];
+  }
+}
+
+// Says nothing of it yet.
+void decide(ScanState* s) {
+  s->decided = true;
+  s->next = 0;
+  MemoryContextReset(s->memory);
+  MemoryContext caller = MemoryContextSwitchTo(s->memory);
+  s->answers = {};
+  if (s->demand == nullptr) s->answers.outcome = before_all(s);
+  ListCell* cell;
+  foreach (cell, s->parts) {
+    if (!is_answered(s)) break;
+    const auto* part = static_cast<const ScanPart*>(lfirst(cell));
+    const PlainAnswers answers = answers_of(s, *part);
+    s->answers.outcome = answers.outcome;
+    s->answers.detail = answers.detail;
+    if (is_answered(s)) put_together(s, *part->plan, answers);
+  }
+  MemoryContextSwitchTo(caller);
+}
+
+void say(ScanState* s) {
+  MemoryContext caller = MemoryContextSwitchTo(s->memory);
+  if (s->demand != nullptr) {
+    hand_over(s);
+  } else {
+    if (is_answered(s)) tell(s);
+    count_outcome(s->answers.outcome);
+  }
+  MemoryContextSwitchTo(caller);
+}
+
+TupleTableSlot* exact_row(ScanState* s) {
+  TupleTableSlot* row = ExecProcNode(exact_of(s));
+  if (TupIsNull(row)) return nullptr;
+  TupleTableSlot* out = s->css.ss.ps.ps_ProjInfo != nullptr ? s->css.ss.ps.ps_ResultTupleSlot
+                                                            : s->css.ss.ss_ScanTupleSlot;
+  return ExecCopySlot(out, row);
+}
+
+TupleTableSlot* execute(CustomScanState* css) {
+  ScanState* s = state_of(css);
+  if (!s->decided) {
+    decide(s);
+    say(s);
+  }
+  if (!is_answered(s)) {
+    if (s->demand != nullptr && !s->demand->may_be_exact) return nullptr;
+    if (s->alone) elog(ERROR, "a density without an exact plan does not answer");
+    return exact_row(s);
+  }
+  TupleTableSlot* slot = css->ss.ss_ScanTupleSlot;
+  ExprContext* context = css->ss.ps.ps_ExprContext;
+  while (s->next < list_length(s->answers.rows)) {
+    CHECK_FOR_INTERRUPTS();
+    const auto* row = static_cast<const PlainRow*>(list_nth(s->answers.rows, s->next++));
+    const auto n = static_cast<Size>(slot->tts_tupleDescriptor->natts);
+    ExecClearTuple(slot);
+    memcpy(slot->tts_values, row->values, sizeof(Datum) * n);
+    memcpy(slot->tts_isnull, row->nulls, n);
+    ExecStoreVirtualTuple(slot);
+    ResetExprContext(context);
+    context->ecxt_scantuple = slot;
+    if (!ExecQual(css->ss.ps.qual, context)) {
+      InstrCountFiltered1(css, 1);
+      continue;
+    }
+    return css->ss.ps.ps_ProjInfo != nullptr ? ExecProject(css->ss.ps.ps_ProjInfo) : slot;
+  }
+  return nullptr;
+}
+
+void end(CustomScanState* css) {
+  const ScanState* s = state_of(css);
+  if (!s->alone) ExecEndNode(exact_of(s));
+}
+
+void rescan(CustomScanState* css) {
+  ScanState* s = state_of(css);
+  // Its values are the same, and so is what was decided for the whole statement.
+  if (s->alone) {
+    s->next = 0;
+    return;
+  }
+  PlanState* exact = exact_of(s);
+  if (css->ss.ps.chgParam != nullptr) UpdateChangedParamSet(exact, css->ss.ps.chgParam);
+  // A plan whose parameters changed is rescanned when it is asked for its first row.
+  if (exact->chgParam == nullptr) ExecReScan(exact);
+  s->decided = false;
+}
+
+// ------------------------------------------------------------------------------------- EXPLAIN
+
+const char* sign_of(int strategy) {
+  static const char* const kSigns[] = {"IS NOT NULL", "<", "<=", "=", ">=", ">"};
+  return kSigns[strategy];
+}
+
+void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
+  ScanState* s = state_of(css);
+  List* context = set_deparse_context_plan(es->deparse_cxt, css->ss.ps.plan, ancestors);
+  ExplainPropertyText("Density", density_names(s, display_name), es);
+  // Of several densities the conditions are the same.
+  const PlainPlan& plan = plan_in(list_head(s->parts));
+  StringInfoData range;
+  initStringInfo(&range);
+  for (int i = 0, v = 0; i < plan.bounds; ++i) {
+    const PlainBound& b = plan.bound[i];
+    const KeyColumn& column = plan.key.column[b.column];
+    appendStringInfo(&range, "%s%s %s", i > 0 ? " AND " : "",
+                     column.attnum != 0 ? quote_identifier(column.text) : column.text,
+                     sign_of(b.strategy));
+    if (b.strategy == 0) continue;
+    const char* value =
+        deparse_expression(static_cast<Node*>(list_nth(plan.values, v++)), context, false, false);
+    appendStringInfo(&range, b.any ? " ANY (%s)" : " %s", value);
+  }
+  if (plan.null_of >= 0) {
+    const KeyColumn& column = plan.key.column[plan.null_of];
+    appendStringInfo(&range, "%s%s IS %s", range.len > 0 ? " AND " : "",
+                     column.attnum != 0 ? quote_identifier(column.text) : column.text,
+                     plan.is_null ? "NULL" : "NOT NULL");
+  }
+  if (range.len > 0) ExplainPropertyText("Range", range.data, es);
+  if (plan.conditions != NIL)
+    ExplainPropertyText(
+        "Groups",
+        deparse_expression(reinterpret_cast<Node*>(make_ands_explicit(plan.conditions)), context,
+                           range_table_size(es) > 1, false),
+        es);
+  ExplainPropertyText("Required",
+                      psprintf("%g %% at %g %%", 100 * option_approximate_error,
+                               100 * option_approximate_confidence),
+                      es);
+  if (!s->decided || !es->analyze) return;
+  const char* detail = s->answers.detail;
+  ExplainPropertyText("Answered",
+                      is_answered(s)
+                          ? psprintf("by the density, %s", promise_of(s))
+                          : psprintf("by the exact plan: %s",
+                                     detail != nullptr ? detail : describe(s->answers.outcome)),
+                      es);
+}
+
+const CustomScanMethods scan_methods = {kName, create_state};
+const CustomExecMethods exec_methods = {kName,   begin,   execute, end,     rescan,
+                                        nullptr, nullptr, nullptr, nullptr, nullptr,
+                                        nullptr, nullptr, explain};
+
+// As it was written, or as the planner has it.
+bool has_subquery(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (IsA(node, SubLink) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+      (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC))
+    return true;
+  return expression_tree_walker(node, as_walker(has_subquery), context);
+}
+
+// Whether a policy that applies has a subquery, which decides what a role sees.
+bool asks_in_policy(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (!IsA(node, Query)) return expression_tree_walker(node, as_walker(asks_in_policy), context);
+  auto* query = castNode(Query, node);
+  ListCell* cell;
+  foreach (cell, query->rtable)
+    if (has_subquery(reinterpret_cast<Node*>(lfirst_node(RangeTblEntry, cell)->securityQuals),
+                     nullptr))
+      return true;
+  return query_tree_walker(query, as_walker(asks_in_policy), context, 0);
+}
+
+}  // namespace
+
+bool is_plain_sql_wanted(const ::Query* top) {
+  switch (chosen_approximate()) {
+    case Approximate::off:
+      return false;
+    case Approximate::top:
+      if (!is_planning_client_statement()) return false;
+      break;
+    case Approximate::all:
+      break;
+  }
+  return !is_of_other_node() && !is_planning_to_keep_rows() && top->commandType == CMD_SELECT &&
+         !top->hasModifyingCTE && top->rowMarks == NIL &&
+         !(top->hasRowSecurity &&
+           asks_in_policy(reinterpret_cast<Node*>(const_cast<::Query*>(top)), nullptr));
+}
+
+void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
+                         RelOptInfo* output, void*) {
+  if (stage != UPPERREL_GROUP_AGG) return;
+  if (PlanningWatch* watch = planning_watch()) return watch->note(watch, root, input, output);
+  const bool is_asked = demand_of(root) != nullptr || is_wanted(root);
+  const bool is_answered = is_asked && add_plain_path(root, input, output);
+  note_grouping(is_answered || (is_asked && is_without_partitions(root, input)));
+}
+
+bool is_plain_node(const Plan* plan) {
+  return IsA(plan, CustomScan) &&
+         reinterpret_cast<const CustomScan*>(plan)->methods == &scan_methods;
+}
+
+bool decide_plain_node(PlanState* node) {
+  ScanState* s = state_of(castNode(CustomScanState, node));
+  decide(s);
+  return is_answered(s);
+}
+
+void say_of_plain_node(PlanState* node) { say(state_of(castNode(CustomScanState, node))); }
+
+void register_plain_sql() {
+  RegisterCustomScanMethods(&scan_methods);
+  // Planners are then counted around whoever plans twice.
+  register_second_plan();
+  register_client_statement_hooks();
+  register_consent_callback();
+  own_planner_hooks.next_upper_paths = next_hook = create_upper_paths_hook;
+  own_planner_hooks.upper_paths = create_upper_paths_hook = plan_grouping;
+}
+
+}  // namespace kde_pg

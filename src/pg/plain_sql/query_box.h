@@ -1,0 +1,47 @@
+// From what a query compares columns with to the box that its density is asked about, and the parts
+// of it that are asked about one by one: buckets of GROUP BY, values of a list.
+// Internal to src/pg/plain_sql.
+#pragma once
+
+#include "pg/plain_sql/query_rows.h"
+
+namespace kde_pg {
+
+class PlainBox {
+ public:
+  PlainBox(PlainState* state, PlainRows* rows) : state_(*state), plan_(state->plan), rows_(*rows) {}
+
+  // Sets rows' range and words. False here and below: refused.
+  bool read_bounds();
+  // What comparisons of the column's functions leave of the range.
+  bool read_passages();
+
+  struct Part {
+    kde::Range range;
+    Datum bucket;
+  };
+  // The buckets, the values of a list, or the whole.
+  bool read_parts();
+  Part* part = nullptr;
+  int parts = 0;
+
+  // Of a category by itself, in a list.
+  bool words_set = false;
+
+ private:
+  bool read_bound(const PlainBound& b, Oid type, Datum value, double* x);
+  bool read_list(const PlainBound& b, Oid type, const NullableDatum& value);
+  bool is_beside_a_value(double x) const;
+  bool read_ends(bool by_all, double* first, double* last);
+  void part_list();
+  bool part_by_bucket();
+
+  PlainState& state_;
+  const PlainPlan& plan_;
+  PlainRows& rows_;
+  double* points_ = nullptr;  // of a list
+  int point_count_ = 0;
+  kde::WordSet words_[kde::kMaxColumns];
+};
+
+}  // namespace kde_pg

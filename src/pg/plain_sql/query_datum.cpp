@@ -1,0 +1,232 @@
+// See query_datum.h.
+#include "pg/plain_sql/query_datum.h"
+
+#include "pg/answer/candidates.h"
+#include "pg/values/values.h"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+}
+
+#include <algorithm>
+#include <cmath>
+
+namespace kde_pg {
+
+namespace {
+
+constexpr double kDoubleError = 1e-15;
+constexpr int kMostDecimals = 15;
+
+// Decimals that the values of a column or measure have; -1: not known.
+int decimals_of(const kde::AnyDensity& density, int column, kde::ValueType type) {
+  if (type <= kde::ValueType::int8) return 0;
+  if (density.one_column == nullptr || column < 0) return -1;
+  const kde::Header& h = *density.one_column;
+  if (column >= density.columns()) {
+    const int decimals = kde::MeasureView(&h, column - density.columns()).header().decimals;
+    return decimals == kde::kNoDecimals ? -1 : decimals;
+  }
+  if (!(h.lattice_step > 0)) return -1;
+  double unit = 1;
+  for (int d = 0; d <= kMostDecimals; ++d, unit *= 10) {
+    const auto is_whole = [unit](double x) { return x * unit == std::rint(x * unit); };
+    if (unit == h.lattice_scale ||
+        (h.lattice_scale == 0 && is_whole(h.lattice_step) && is_whole(h.lattice_offset)))
+      return d;
+  }
+  return -1;
+}
+
+bool may_have_lost(const kde::AnyDensity& density, int column) {
+  if (density.one_column == nullptr) return true;
+  const kde::Header& h = *density.one_column;
+  if (column < density.columns()) return kde::may_have_lost_digits(h);
+  const kde::MeasureHeader& m = kde::MeasureView(&h, column - density.columns()).header();
+  // Of intervals beyond that doubles have not all microseconds, as of a column.
+  const bool time = m.value_type == kde::ValueType::interval;
+  const double most = time && m.decimals == kde::kNoDecimals ? 0x1p33 : kMostWhole;
+  return kde::may_have_lost_digits(h) || !(std::fabs(m.min) < most) || !(std::fabs(m.max) < most);
+}
+
+Datum as_numeric(double x, int scale) {
+  const Datum numeric = double_to_value(kde::ValueType::numeric, x);
+  return scale < 0 ? numeric : DirectFunctionCall2(numeric_round, numeric, Int32GetDatum(scale));
+}
+
+// The end that is asked for, on a grid of so many decimals outwards.
+double end_of(const PlainAggregate& a, const kde::Interval& i, double unit) {
+  return a.end == PlainEnd::lower ? std::floor(i.lower * unit) / unit
+                                  : std::ceil(i.upper * unit) / unit;
+}
+
+}  // namespace
+
+PlainDatums::Digits PlainDatums::digits_of(const PlainAggregate& a, double sum) const {
+  const int decimals = decimals_of(density_, a.column, a.type);
+  const double unit = decimals > 0 ? std::pow(10.0, decimals) : 1;
+  return {decimals, unit, decimals >= 0 && std::fabs(sum) * unit < kMostWhole};
+}
+
+// Notes how far it may be off; false: too far. shown: what becomes of the estimate.
+bool PlainDatums::is_close(const PlainAggregate& a, const kde::Interval& i, double shown,
+                           bool lost_digits) {
+  const double half = i.upper / 2 - i.lower / 2 + std::fabs(shown - i.estimate);
+  double error = i.lower == i.upper ? 0 : half / std::fabs(shown);
+  if (lost_digits) error = std::max(error, kDoubleError);
+  if (error <= state_.asked.error) {
+    state_.out.error = std::max(state_.out.error, error);
+    return true;
+  }
+  static const char* const kWhat[] = {"count(*)", "count",  "sum", "sum", "avg",
+                                      "variance", "stddev", "min", "max"};
+  const char* what = kWhat[static_cast<int>(a.answer)];
+  state_.out.detail = std::isfinite(error)
+                          ? psprintf("%s only within %s %%", what, percent_up(error))
+                          : psprintf("%s not at all", what);
+  return state_.refuse(PlainOutcome::inaccurate);
+}
+
+// Into the row, of the type that the aggregate has there. False: not by this density.
+bool PlainDatums::put(int k, const PlainTotal& answer, PlainRow* row) {
+  const PlainAggregate& a = state_.plan.aggregate[k];
+  const int at = state_.plan.first + state_.keys() + k;
+  const Oid type = TupleDescAttr(state_.desc(), at)->atttypid;
+  const bool lost = may_have_lost(density_, a.column);
+  const kde::Interval& i = answer.interval(a.answer);
+  const bool is_end = a.end != PlainEnd::none && i.lower != i.upper;
+  if (counts(a)) {
+    if (a.answer == PlainAnswer::ones) {
+      if (answer.total.count.upper < 0.5) return true;  // NULL
+      if (!(answer.total.count.lower >= 0.5)) return state_.refuse(PlainOutcome::unsure);
+    }
+    const double whole = std::rint(i.estimate);
+    if (!(answer.total.count.upper < 0.5) && !is_close(a, i, whole, lost)) return false;
+    const double n = answer.total.count.upper < 0.5 ? 0
+                     : is_end                       ? std::max(0.0, end_of(a, i, 1))
+                                                    : whole;
+    if (!(n < 9e18)) return state_.refuse(PlainOutcome::out_of_type);
+    row->values[at] = Int64GetDatum(static_cast<int64>(n));
+    row->nulls[at] = false;
+    return true;
+  }
+  if (answer.total.count.upper < 0.5) return true;  // NULL
+  if (!(answer.total.count.lower >= 0.5) || !(std::rint(answer.total.count.estimate) >= 1))
+    return state_.refuse(PlainOutcome::unsure);
+  if (a.answer >= PlainAnswer::min)
+    return put_extreme(a, answer.extreme, type, &row->values[at], &row->nulls[at]);
+  if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev)
+    return put_variance(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
+  return a.answer == PlainAnswer::sum
+             ? put_sum(a, i, is_end, type, &row->values[at], &row->nulls[at])
+             : put_mean(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
+}
+
+bool PlainDatums::put_sum(const PlainAggregate& a, const kde::Interval& i, bool is_end, Oid type,
+                          Datum* value, bool* is_null) {
+  const Digits digits = digits_of(a, i.estimate);
+  double sum = digits.round(i.estimate);
+  if (!is_close(a, i, sum, may_have_lost(density_, a.column) || !digits.all)) return false;
+  if (is_end)
+    sum = digits.all ? end_of(a, i, digits.unit) : a.end == PlainEnd::lower ? i.lower : i.upper;
+  if (type == INT8OID && std::fabs(sum) < 9e18)
+    *value = Int64GetDatum(static_cast<int64>(sum));
+  else if (type == FLOAT8OID)
+    *value = Float8GetDatum(sum);
+  else if (type == NUMERICOID)
+    *value = as_numeric(sum, a.scale >= 0 ? a.scale : digits.decimals);
+  else
+    return state_.refuse(type == INT8OID ? PlainOutcome::out_of_type : PlainOutcome::other_shape);
+  *is_null = false;
+  return true;
+}
+
+// Of a sum and a count that are certain their quotient, as the server has it; else the estimate.
+bool PlainDatums::put_mean(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
+                           Datum* value, bool* is_null) {
+  const kde::Interval& i = answer.total.mean;
+  const kde::Interval& sum = answer.total.sum;
+  const Digits digits = digits_of(a, sum.estimate);
+  if (!is_close(a, i, i.estimate, may_have_lost(density_, a.column) || !digits.all)) return false;
+  const bool certain = digits.all && sum.lower == sum.upper &&
+                       answer.total.count.lower == answer.total.count.upper && i.lower == i.upper;
+  const double count = std::rint(answer.total.count.estimate);
+  const double x = is_end    ? (a.end == PlainEnd::lower ? i.lower : i.upper)
+                   : certain ? digits.round(sum.estimate) / count
+                             : i.estimate;
+  if (type == FLOAT8OID)
+    *value = Float8GetDatum(x);
+  else if (type == NUMERICOID && certain)
+    *value = DirectFunctionCall2(
+        numeric_div,
+        as_numeric(digits.round(sum.estimate), a.scale >= 0 ? a.scale : digits.decimals),
+        NumericGetDatum(int64_to_numeric(static_cast<int64>(count))));
+  else if (type == NUMERICOID)
+    *value = as_numeric(x, -1);
+  else
+    return state_.refuse(PlainOutcome::other_shape);
+  *is_null = false;
+  return true;
+}
+
+bool PlainDatums::put_extreme(const PlainAggregate& a, double x, Oid type, Datum* value,
+                              bool* is_null) {
+  kde::ValueType of;
+  if (!value_type_of(type, &of) || !same_meaning(of, a.type))
+    return state_.refuse(PlainOutcome::other_shape);
+  if (std::isnan(x)) {
+    state_.out.detail =
+        a.answer == PlainAnswer::max ? "max not for certain" : "min not for certain";
+    return state_.refuse(PlainOutcome::inaccurate);
+  }
+  if (may_have_lost(density_, a.column)) return state_.refuse(PlainOutcome::digits);
+  *value = type == NUMERICOID
+               ? as_numeric(x, a.scale >= 0 ? a.scale : decimals_of(density_, 0, a.type))
+               : double_to_value(of, x);
+  *is_null = false;
+  return true;
+}
+
+// Not to the last digit, which numeric has more of.
+bool PlainDatums::put_variance(const PlainAggregate& a, const PlainTotal& answer, bool is_end,
+                               Oid type, Datum* value, bool* is_null) {
+  const kde::Interval& i = answer.variance;
+  // Of one row: NULL.
+  if (std::isnan(i.estimate))
+    return answer.total.count.lower == answer.total.count.upper ||
+           state_.refuse(PlainOutcome::unsure);
+  if (!is_close(a, i, i.estimate, true)) return false;
+  const double x = !is_end ? i.estimate : a.end == PlainEnd::lower ? i.lower : i.upper;
+  if (type == NUMERICOID)
+    *value = as_numeric(x, -1);
+  else if (type == FLOAT8OID)
+    *value = Float8GetDatum(x);
+  else
+    return state_.refuse(PlainOutcome::other_shape);
+  *is_null = false;
+  return true;
+}
+
+// What a function demanded in place of a row.
+bool PlainDatums::note_intervals(const PlainTotal* answers) {
+  state_.out.intervals = static_cast<kde::Interval*>(
+      palloc(sizeof(kde::Interval) * static_cast<Size>(state_.plan.aggregates + 1)));
+  for (int k = 0; k < state_.plan.aggregates; ++k) {
+    const PlainAggregate& a = state_.plan.aggregate[k];
+    kde::Interval* i = &state_.out.intervals[k];
+    *i = answers[k].interval(a.answer);
+    const bool is_null =
+        (!counts(a) || a.answer == PlainAnswer::ones) && !(answers[k].total.count.estimate > 0);
+    if (is_null) i->estimate = std::numeric_limits<double>::quiet_NaN();
+    if (is_null && !(answers[k].total.count.upper > 0)) i->lower = i->upper = i->estimate;
+    // Where there may be rows, and no answer, that is no accurate one.
+    if (std::isfinite(state_.asked.error) && !(answers[k].total.count.upper < 0.5) &&
+        !is_close(a, *i, i->estimate, false))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace kde_pg

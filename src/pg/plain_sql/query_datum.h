@@ -1,0 +1,48 @@
+// From what a density answers to the values that the exact plan would have, as far as the density
+// knows them: of the aggregate's type, sums of numeric with the column's decimals, means as
+// numeric_div() of sum and count. What is not as accurate as is asked for is refused.
+// Internal to src/pg/plain_sql.
+#pragma once
+
+#include "pg/plain_sql/query_rows.h"
+
+#include <cmath>
+
+namespace kde_pg {
+
+class PlainDatums {
+ public:
+  // density: of all groups; outlives it.
+  PlainDatums(PlainState* state, const kde::AnyDensity& density)
+      : state_(*state), density_(density) {}
+
+  // Of aggregate k into the row. False: refused.
+  bool put(int k, const PlainTotal& answer, PlainRow* row);
+  // What a function demanded in place of a row.
+  bool note_intervals(const PlainTotal* answers);
+
+ private:
+  // The decimals of a sum's values, as far as double precision has them.
+  struct Digits {
+    int decimals;  // -1: not known
+    double unit;   // so many make one
+    bool all;      // whether a sum has them
+    double round(double sum) const { return all ? std::rint(sum * unit) / unit : sum; }
+  };
+  Digits digits_of(const PlainAggregate& a, double sum) const;
+  // Notes how far it may be off; false: too far. shown: what becomes of the estimate.
+  bool is_close(const PlainAggregate& a, const kde::Interval& i, double shown, bool lost_digits);
+
+  bool put_sum(const PlainAggregate& a, const kde::Interval& i, bool is_end, Oid type, Datum* value,
+               bool* is_null);
+  bool put_mean(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
+                Datum* value, bool* is_null);
+  bool put_extreme(const PlainAggregate& a, double x, Oid type, Datum* value, bool* is_null);
+  bool put_variance(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
+                    Datum* value, bool* is_null);
+
+  PlainState& state_;
+  const kde::AnyDensity& density_;
+};
+
+}  // namespace kde_pg

@@ -1,0 +1,383 @@
+// PlainReader (query_reader.h): what a query has, whatever the density. Trees are those of the
+// planner: constants folded, conditions an implicit AND.
+#include "pg/plain_sql/query_reader.h"
+
+#include "pg/base/tree_walk.h"
+#include "pg/values/values.h"
+#include "pg/catalog/canonical_filter.h"
+#include "pg/catalog/expression.h"
+#include "pg/plain_sql/interval_ends.h"
+
+extern "C" {
+#include "access/nbtree.h"
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_inherits.h"
+#include "commands/defrem.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// Of the table's expressions alone, as those of the catalog: of the first relation.
+Node* alone(Index rti, Node* node) {
+  Node* copy = static_cast<Node*>(copyObjectImpl(node));
+  ChangeVarNodes(copy, static_cast<int>(rti), 1, 0);
+  return copy;
+}
+
+// Casts that change neither the order of values nor what is equal, and that double precision holds.
+Node* without_cast(Node* node) {
+  for (;;) {
+    if (IsA(node, RelabelType)) {
+      const auto* relabel = castNode(RelabelType, node);
+      Node* arg = reinterpret_cast<Node*>(relabel->arg);
+      // From a domain to its type, or from varchar to text.
+      const Oid from = getBaseType(exprType(arg));
+      if ((from != relabel->resulttype && (from != VARCHAROID || relabel->resulttype != TEXTOID)) ||
+          exprCollation(arg) != relabel->resultcollid)
+        return node;
+      node = arg;
+      continue;
+    }
+    if (!IsA(node, FuncExpr)) return node;
+    const auto* cast = castNode(FuncExpr, node);
+    if (cast->funcformat != COERCE_IMPLICIT_CAST || list_length(cast->args) != 1) return node;
+    Node* arg = static_cast<Node*>(linitial(cast->args));
+    const Oid from = exprType(arg);
+    const Oid to = cast->funcresulttype;
+    const bool integer = from == INT2OID || from == INT4OID;
+    const bool wider = to == INT4OID || to == INT8OID || to == NUMERICOID || to == FLOAT8OID;
+    if (!(integer && wider) && !(from == INT8OID && to == NUMERICOID) &&
+        !(from == FLOAT4OID && to == FLOAT8OID))
+      return node;
+    node = arg;
+  }
+}
+
+bool has_parameter(Node* node, void*) {
+  if (node == nullptr) return false;
+  if (IsA(node, Param)) return true;
+  return expression_tree_walker(node, as_walker(has_parameter), nullptr);
+}
+
+// Whether it may be what a density is of, which knows no parameters (and to print one without its
+// plan crashes PostgreSQL 17), and nothing that depends on the session's settings, as its time
+// zone.
+bool may_be_fitted(Node* node) {
+  return !has_parameter(node, nullptr) && !contain_mutable_functions(node);
+}
+
+const char* settings_of(Node* node) {
+  return contain_mutable_functions(node) ? ", which depends on the session's settings" : "";
+}
+
+bool is_sub_plan(Node* node, void*) {
+  if (node == nullptr) return false;
+  if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, SubLink)) return true;
+  return expression_tree_walker(node, as_walker(is_sub_plan), nullptr);
+}
+
+// To print parameters without their plan crashes PostgreSQL 17.
+bool can_be_printed(Node* node) {
+  return !has_parameter(node, nullptr) && !is_sub_plan(node, nullptr);
+}
+
+bool varies(Node* node) { return contain_volatile_functions(node) || is_sub_plan(node, nullptr); }
+
+// The column or expression that a condition like `flag`, `NOT flag` or `flag IS TRUE` is of, and
+// what it is then; null of any other condition.
+Node* flag_of(Node* node, bool* is) {
+  if (IsA(node, BooleanTest)) {
+    const auto* test = castNode(BooleanTest, node);
+    *is = test->booltesttype == IS_TRUE;
+    return *is || test->booltesttype == IS_FALSE ? reinterpret_cast<Node*>(test->arg) : nullptr;
+  }
+  if (IsA(node, BoolExpr) && castNode(BoolExpr, node)->boolop == NOT_EXPR) {
+    *is = false;
+    node = static_cast<Node*>(linitial(castNode(BoolExpr, node)->args));
+  }
+  return IsA(node, Var) ? node : nullptr;
+}
+
+// Whether values of the two types are compared as of one.
+bool same_values(Oid a, Oid b) {
+  const auto is_text = [](Oid type) { return type == TEXTOID || type == VARCHAROID; };
+  a = getBaseType(a);
+  b = getBaseType(b);
+  return a == b || (is_text(a) && is_text(b));
+}
+
+// Whose answer is a bigint, as that of count(*).
+bool is_sum_of_ones(Oid function, Node* of) {
+  if (!IsA(of, Const) || castNode(Const, of)->constisnull) return false;
+  const Datum value = castNode(Const, of)->constvalue;
+  return (function == F_SUM_INT4 && DatumGetInt32(value) == 1) ||
+         (function == F_SUM_INT2 && DatumGetInt16(value) == 1);
+}
+
+}  // namespace
+
+// As a key would have it; null: it can be of none.
+const char* PlainReader::text_of(Node* node) const {
+  if (!may_be_fitted(node)) return nullptr;
+  has_texts_ = true;
+  return canonical_text(relation_, alone(rti_, node));
+}
+
+Named PlainReader::name_of(Node* node) const {
+  node = without_cast(node);
+  Named out = {InvalidAttrNumber, nullptr, exprType(node), exprCollation(node)};
+  if (IsA(node, Var)) {
+    const auto* var = castNode(Var, node);
+    const bool own = var->varno == static_cast<int>(rti_) && var->varlevelsup == 0;
+    if (own && var->varattno > 0) out.attnum = var->varattno;
+  } else {
+    out.text = text_of(node);
+  }
+  return out;
+}
+
+bool PlainReader::is_known_value(Node* node) const {
+  return !contain_var_clause(node) && !contain_agg_clause(node) && !varies(node);
+}
+
+// A comparison with the table's side on the left.
+bool PlainReader::read_comparison(Expr* clause, Condition* out) const {
+  Node* node = reinterpret_cast<Node*>(clause);
+  if (IsA(node, NullTest)) {
+    const auto* test = castNode(NullTest, node);
+    if (test->nulltesttype != IS_NOT_NULL || test->argisrow) return false;
+    Node* arg = reinterpret_cast<Node*>(test->arg);
+    if (!contain_var_clause(arg) || varies(arg)) return false;
+    *out = {clause, true, name_of(arg), 0, false, true, nullptr, nullptr, InvalidOid};
+    return true;
+  }
+  // A boolean by itself is compared with true.
+  bool is = true;
+  Node* flag = flag_of(node, &is);
+  if (flag != nullptr) {
+    if (varies(flag)) return false;
+    Node* value = makeBoolConst(is, false);
+    *out = {clause,
+            true,
+            name_of(flag),
+            BTEqualStrategyNumber,
+            false,
+            true,
+            reinterpret_cast<Expr*>(value),
+            nullptr,
+            InvalidOid};
+    return true;
+  }
+  const bool any = IsA(node, ScalarArrayOpExpr) && castNode(ScalarArrayOpExpr, node)->useOr;
+  if (!any && !IsA(node, OpExpr)) return false;
+  List* args = any ? castNode(ScalarArrayOpExpr, node)->args : castNode(OpExpr, node)->args;
+  Oid operator_id = any ? castNode(ScalarArrayOpExpr, node)->opno : castNode(OpExpr, node)->opno;
+  const Oid collation =
+      any ? castNode(ScalarArrayOpExpr, node)->inputcollid : castNode(OpExpr, node)->inputcollid;
+  if (list_length(args) != 2) return false;
+  Node* left = static_cast<Node*>(linitial(args));
+  Node* right = static_cast<Node*>(lsecond(args));
+  if (!any && is_known_value(left)) {
+    Node* other = left;
+    left = right;
+    right = other;
+    operator_id = get_commutator(operator_id);
+  }
+  if (!OidIsValid(operator_id) || !is_known_value(right) || !contain_var_clause(left) ||
+      varies(left))
+    return false;
+  const Oid opclass = GetDefaultOpClass(exprType(left), BTREE_AM_OID);
+  if (!OidIsValid(opclass)) return false;
+  const int strategy = get_op_opfamily_strategy(operator_id, get_opclass_family(opclass));
+  if (strategy == 0 || (any && strategy != BTEqualStrategyNumber)) return false;
+  const Oid given = exprType(right);
+  const bool of_category = strategy == BTEqualStrategyNumber && collation == exprCollation(left) &&
+                           same_values(exprType(left), any ? get_base_element_type(given) : given);
+  *out = {
+      clause, true,       name_of(left), strategy, any, of_category, reinterpret_cast<Expr*>(right),
+      left,   operator_id};
+  return true;
+}
+
+bool PlainReader::read_conditions(RelOptInfo* input) {
+  ListCell* cell;
+  foreach (cell, input->baserestrictinfo) {
+    const auto* info = lfirst_node(RestrictInfo, cell);
+    if (info->pseudoconstant) return no("a condition depends on nothing of the table");
+    if (info->security_level > 0) return no("policies, or a security-barrier view, apply");
+    auto* c = static_cast<Condition*>(palloc0(sizeof(Condition)));
+    c->clause = info->clause;
+    if (varies(reinterpret_cast<Node*>(c->clause)))
+      return no("a condition has a subquery of each row, or a volatile function");
+    if (!read_comparison(info->clause, c)) c->compares = false;
+    conditions_ = lappend(conditions_, c);
+  }
+  return true;
+}
+
+// As 1 is, and a column with a constraint.
+bool PlainReader::is_never_null(Node* node) const {
+  if (IsA(node, Const)) return !castNode(Const, node)->constisnull;
+  if (!IsA(node, Var)) return false;
+  const auto* var = castNode(Var, node);
+  return var->varno == static_cast<int>(rti_) && var->varlevelsup == 0 &&
+         has_no_nulls({var->varattno, nullptr, nullptr});
+}
+
+// whole: the node itself, or the call that asks for an end of it.
+bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
+  if (node->aggkind != AGGKIND_NORMAL)
+    return no("an aggregate is of rows in an order, as percentiles are");
+  if (node->aggdistinct != NIL || node->aggorder != NIL || node->aggfilter != nullptr)
+    return no("an aggregate has DISTINCT, FILTER or ORDER BY");
+  if (node->agglevelsup != 0 || node->aggsplit != AGGSPLIT_SIMPLE || list_length(node->args) > 1)
+    return no("an aggregate is none of those that densities know");
+  ListCell* cell;
+  foreach (cell, aggregates_)
+    if (equal(static_cast<Asked*>(lfirst(cell))->node, whole)) return true;
+  auto* asked = static_cast<Asked*>(palloc0(sizeof(Asked)));
+  asked->node = whole;
+  asked->end = end;
+  asked->function = node->aggfnoid;
+  asked->of_column = node->args != NIL;
+  if (asked->of_column) {
+    Node* arg = reinterpret_cast<Node*>(linitial_node(TargetEntry, node->args)->expr);
+    if (varies(arg)) return no("an aggregate has a subquery or a volatile function");
+    // They are count(*).
+    asked->ones = is_sum_of_ones(node->aggfnoid, arg);
+    if (asked->ones || (node->aggfnoid == F_COUNT_ANY && is_never_null(arg))) {
+      asked->function = F_COUNT_;
+      asked->of_column = false;
+    } else if (!contain_var_clause(arg)) {
+      return no("an aggregate is of no column");
+    } else {
+      asked->named = name_of(arg);
+    }
+  }
+  aggregates_ = lappend(aggregates_, asked);
+  return true;
+}
+
+// Of the select list and HAVING: aggregates and what the query is grouped by, and nothing else of
+// the table.
+bool PlainReader::read_leaves(Node* node) {
+  if (node == nullptr) return true;
+  if (list_member(groups_, node)) return true;
+  if (IsA(node, Aggref))
+    return add_aggregate(castNode(Aggref, node), reinterpret_cast<Expr*>(node), PlainEnd::none);
+  const PlainEnd end = end_asked(node);
+  if (end != PlainEnd::none) {
+    Node* of = static_cast<Node*>(linitial(castNode(FuncExpr, node)->args));
+    if (IsA(of, Aggref))
+      return add_aggregate(castNode(Aggref, of), reinterpret_cast<Expr*>(node), end);
+    return no("approx_lower() or approx_upper() is of more than one aggregate");
+  }
+  if (IsA(node, Var) || IsA(node, PlaceHolderVar))
+    return no("it is grouped by more than what it shows");
+  if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
+    return no("the select list has a subquery of each row");
+  if (IsA(node, GroupingFunc) || IsA(node, WindowFunc)) return no("it has grouping sets");
+  const auto visit = [](Node* child, void* self) {
+    return !static_cast<PlainReader*>(self)->read_leaves(child);
+  };
+  return !expression_tree_walker(node, as_walker(visit), this);
+}
+
+bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having) {
+  ::Query* parse = root->parse;
+  if (parse->groupingSets != NIL) return no("it has grouping sets");
+  if (parse->hasTargetSRFs) return no("the select list has a function that returns a set");
+  if (parse->rowMarks != NIL) return no("it locks rows");
+  if (root->qual_security_level > 0) return no("policies, or a security-barrier view, apply");
+  if (!parse->hasAggs && parse->groupClause == NIL) return no("it has no aggregate");
+  if (asks_ends_elsewhere(root, target))
+    return no("approx_lower() or approx_upper() is not computed with its aggregate");
+  if (input->reloptkind != RELOPT_BASEREL) return no("its rows are not those of one table");
+  rti_ = static_cast<Index>(bms_singleton_member(input->relids));
+  const RangeTblEntry* rte = planner_rt_fetch(rti_, root);
+  if (rte->tablesample != nullptr) return no("it has TABLESAMPLE");
+  if (rte->securityQuals != NIL) return no("policies apply");
+  if (rte->relkind == RELKIND_PARTITIONED_TABLE ? !rte->inh : !rte->inh && has_subclass(rte->relid))
+    return no("it is of ONLY a table that has children");
+  if (rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_PARTITIONED_TABLE &&
+      rte->relkind != RELKIND_MATVIEW && rte->relkind != RELKIND_FOREIGN_TABLE)
+    return no("its rows are not those of a table");
+  relation_ = table_open(rte->relid, NoLock);
+  groups_ = get_sortgrouplist_exprs(parse->groupClause, parse->targetList);
+  bool good = read_conditions(input);
+  ListCell* cell;
+  foreach (cell, target->exprs) good = good && read_leaves(static_cast<Node*>(lfirst(cell)));
+  foreach (cell, having) good = good && read_leaves(static_cast<Node*>(lfirst(cell)));
+  if (!good) close();
+  return good;
+}
+
+// What a density has not, for a reason.
+const char* PlainReader::lacks(Node* node) const {
+  if (!tells_) return "";
+  if (!can_be_printed(node)) return "does not answer a condition that has parameters";
+  return psprintf("lacks %s%s", canonical_text(relation_, alone(rti_, node)), settings_of(node));
+}
+
+const char* PlainReader::is_not_by(Node* node) const {
+  if (!tells_) return "";
+  if (!can_be_printed(node)) return "is not by what has parameters";
+  return psprintf("is not by %s%s", canonical_text(relation_, alone(rti_, node)),
+                  settings_of(node));
+}
+
+// Whether values of the column's type are so far apart that none is between two of them.
+bool PlainReader::has_steps(AttrNumber column) const {
+  const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), column - 1);
+  kde::ValueType type;
+  if (!value_type_of(of->atttypid, &type)) return false;
+  return type <= kde::ValueType::int8 || type == kde::ValueType::date ||
+         type == kde::ValueType::timestamp || type == kde::ValueType::timestamptz ||
+         type == kde::ValueType::time ||
+         (type == kde::ValueType::numeric && lattice_step_of(type, of->atttypmod) > 0);
+}
+
+bool is_category(const Named& named) {
+  kde::ValueType type;
+  return value_type_of(named.type, &type) && type == kde::ValueType::category;
+}
+
+const char* PlainReader::filter_of(List* clauses) const {
+  Node* all = reinterpret_cast<Node*>(make_ands_explicit(clauses));
+  if (!may_be_fitted(all)) return nullptr;
+  return canonical_text(relation_, canonical_filter(relation_, alone(rti_, all)));
+}
+
+KeyColumn PlainReader::column_of(const Named& named) const {
+  if (named.attnum == 0) return {InvalidAttrNumber, named.text, nullptr};
+  const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), named.attnum - 1);
+  return {named.attnum, pstrdup(NameStr(of->attname)), nullptr};
+}
+
+bool PlainReader::has_no_nulls_met(AttrNumber column) const {
+  if (column <= 0) return false;
+  HeapTuple found =
+      SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relation()), Int16GetDatum(column),
+                      BoolGetDatum(relation_->rd_rel->relkind == RELKIND_PARTITIONED_TABLE));
+  if (!HeapTupleIsValid(found)) return false;
+  const bool none = reinterpret_cast<Form_pg_statistic>(GETSTRUCT(found))->stanullfrac == 0;
+  ReleaseSysCache(found);
+  return none;
+}
+
+}  // namespace kde_pg

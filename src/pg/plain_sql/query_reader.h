@@ -1,0 +1,130 @@
+// What a grouped query of one table has: what it is grouped by, its aggregates and its conditions,
+// each by what of the table they are of; and whether a density answers it, as query.h says.
+#pragma once
+
+#include "pg/catalog/catalog.h"
+#include "pg/plain_sql/query.h"
+
+extern "C" {
+#include "access/table.h"
+#include "nodes/pathnodes.h"
+#include "utils/rel.h"
+}
+
+namespace kde_pg {
+
+// An expression of the table, as keys have it: a column by its number, any other by its text.
+struct Named {
+  AttrNumber attnum;
+  const char* text;  // null of a column
+  Oid type, collation;
+
+  bool is(const KeyColumn& c) const {
+    if (attnum != 0) return c.attnum == attnum;
+    return text != nullptr && c.attnum == 0 && strcmp(text, c.text) == 0;
+  }
+};
+
+// A condition with what it compares, where it compares.
+struct Condition {
+  Expr* clause;
+  bool compares;
+  Named named;
+  int strategy;
+  bool any;
+  // Whether what compares is what tells values of a category apart.
+  bool of_category;
+  Expr* value;
+  // Of an operator, the table's side of it on its left.
+  Node* side;
+  Oid operator_id;
+};
+
+struct Asked {
+  Expr* node;
+  PlainEnd end;
+  Oid function;
+  bool of_column;
+  bool ones;  // sum(1)
+  Named named;
+};
+
+// What the query has, whatever the density. Trees are those of the planner. Owns nothing.
+class PlainReader {
+ public:
+  explicit PlainReader(bool tells) : tells_(tells) {}
+
+  bool read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having);
+  Oid relation() const { return RelationGetRelid(relation_); }
+  // Null where a density of such a key cannot answer. some: aggregates, by their index; null: all.
+  PlainQuery* question(const CatalogEntry& entry, const Bitmapset* some = nullptr) const;
+  // By several densities together, PlainQuery*.
+  List* questions(List* entries) const;
+  void close() { table_close(relation_, NoLock); }
+  // What the last of them found; null: nothing. And how much of the question the density had.
+  const char* why() const { return why_; }
+  int nearness() const { return nearness_; }
+
+  // Of what densities of the table might be (advise_demand.h).
+  Relation table() const { return relation_; }
+  List* groups() const { return groups_; }          // Expr*
+  List* aggregates() const { return aggregates_; }  // Asked*
+  List* conditions() const { return conditions_; }  // Condition*
+  Named name_of(Node* node) const;
+  bool has_steps(AttrNumber column) const;
+  // Whether ANALYZE has seen the column, and no NULL in it.
+  bool has_no_nulls_met(AttrNumber column) const;
+  // As a key has it; the text is palloc'ed.
+  KeyColumn column_of(const Named& named) const;
+  // The text of conditions as a density's filter; null: they cannot be one.
+  const char* filter_of(List* clauses) const;
+
+ private:
+  // The first reason is kept.
+  bool no(const char* why) const {
+    if (why_ == nullptr) why_ = why;
+    return false;
+  }
+  const char* text_of(Node* node) const;
+  const char* lacks(Node* node) const;
+  const char* is_not_by(Node* node) const;
+  bool read_conditions(RelOptInfo* input);
+  bool read_leaves(Node* node);
+  bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
+  bool is_known_value(Node* node) const;
+  bool is_never_null(Node* node) const;
+  bool read_comparison(Expr* clause, Condition* out) const;
+  PlainQuery* question_by(const CatalogEntry& entry, const DensityKey& key,
+                          const Bitmapset* some) const;
+  const DensityKey* folded(const CatalogEntry& entry) const;
+  int group_of(const DensityKey& key, const Named& named, PlainQuery* out) const;
+  bool place_groups(const DensityKey& key, PlainQuery* out) const;
+  bool is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const;
+  Node* condition_of_groups(const DensityKey& key, Node* clause, PlainQuery* out) const;
+  bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
+  bool place_conditions(const DensityKey& key, PlainQuery* out) const;
+  bool is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const;
+  bool is_null_test(const DensityKey& key, const Condition& c, PlainQuery* out) const;
+  bool is_always_true(const Condition& c) const;
+  bool place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const;
+  bool is_same_filter(const DensityKey& key, List* clauses) const;
+  bool has_no_nulls(const KeyColumn& column) const;
+  bool may_answer_nulls(const CatalogEntry& entry, const PlainQuery& query) const;
+  int scale_of(Oid function, const DensityKey& key, int column) const;
+
+  bool tells_;  // whether reasons are to be printed
+  mutable const char* why_ = nullptr;
+  mutable int nearness_ = 0;
+  mutable bool has_texts_ = false;  // whether something was looked for by its text
+  mutable List* folded_ = NIL;      // Folded*
+  Index rti_ = 0;
+  Relation relation_ = nullptr;
+  List* groups_ = NIL;      // Expr*
+  List* aggregates_ = NIL;  // Asked*
+  List* conditions_ = NIL;  // Condition*
+};
+
+// Whether an expression is of a type whose values are compared for equality alone.
+bool is_category(const Named& named);
+
+}  // namespace kde_pg

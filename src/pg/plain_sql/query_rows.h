@@ -1,0 +1,89 @@
+// What a density says of the rows in a query's box, or in one part of it: of a group, of a bucket.
+// Internal to src/pg/plain_sql.
+#pragma once
+
+#include "pg/plain_sql/answer_state.h"
+
+#include "core/kde.h"
+
+#include <limits>
+
+namespace kde_pg {
+
+// Whole numbers beyond it are not all doubles; answers by it are off by so much, at most.
+inline constexpr double kMostWhole = 9007199254740992.0;
+
+// As btrees have it: NaN is above all else.
+bool is_less(double a, double b);
+// Takes in a comparison of the column with x, by a btree's strategy.
+void narrow(kde::Range* range, int strategy, double x);
+
+// Of one aggregate.
+struct PlainTotal {
+  kde::Total total;
+  kde::Interval variance = {0, 0, 0};                         // or its root; all NaN for NULL
+  double extreme = std::numeric_limits<double>::quiet_NaN();  // NaN: of no row
+
+  // Of what is counted or added up: the interval of its answer.
+  const kde::Interval& interval(PlainAnswer answer) const;
+};
+
+inline bool counts(const PlainAggregate& a) { return a.answer <= PlainAnswer::ones; }
+
+class PlainRows {
+ public:
+  explicit PlainRows(PlainState* state) : state_(*state), plan_(state->plan) {}
+
+  kde::AnyDensity density;  // of the group that is asked about
+  kde::IntervalOptions options;
+  kde::Range range[kde::kMaxColumns];
+  const kde::WordSet* words[kde::kMaxColumns] = {};  // of categories; null: all
+  kde::Range before_passages;  // range[0], before comparisons of its functions
+  bool listed = false;         // range[0] is one of several values
+  bool may_be_new = false;     // rows changed may be of groups or values not met
+
+  // Values of a column or measure in the box as of the fit, or kde::kRowsThemselves.
+  kde::Interval values(int column) { return known(kde::Wanted::count, column).count; }
+  // Rows in the box that the query is of, as of the fit.
+  kde::Interval rows();
+  // With those that may have come into the range, or gone from it.
+  void change(const kde::Range& of, kde::Interval* count) const;
+  // Whether there is certainly no row in a range; by_all: not of rows changed either.
+  bool is_empty(const kde::Range& of, bool by_all);
+
+  // Adds the rows in the box to an aggregate's. False, and refused: by this density it has no
+  // answer.
+  bool add(const PlainAggregate& a, PlainTotal* to);
+  // What rows changed may do where they are of groups or values that there were none of.
+  kde::ChangedRows changes_by_new(const PlainAggregate& a, const kde::Range& of) const;
+
+ private:
+  kde::OwnBox box_of(const kde::Range& first) const;
+  kde::Evidence ask(kde::Wanted wanted, int column, const kde::Range& first) const;
+  const kde::Evidence& known(kde::Wanted wanted, int column);
+  kde::IntervalOptions with_bounds(int column) const;
+  kde::ChangedRows changes(const PlainAggregate& a, const kde::Evidence& evidence) const;
+  kde::Interval nulls() const;
+  kde::Interval variance_of(const PlainAggregate& a, const kde::Interval& count) const;
+  double extreme_of(bool is_max) const;
+
+  // What several aggregates ask alike, of the rows that were asked about last.
+  struct Last {
+    const kde::Header* density = nullptr;
+    kde::Range range;
+    std::size_t words = 0;
+    std::uint32_t first_word = 0;
+    double unknown_words = 0;
+
+    bool operator==(const Last& o) const;
+  };
+  Last asked_now() const;
+
+  PlainState& state_;
+  const PlainPlan& plan_;
+  Last last_;
+  bool is_known_[2 * (kde::kMaxColumns + 1)] = {};
+  kde::Evidence known_[2 * (kde::kMaxColumns + 1)];
+};
+
+}  // namespace kde_pg

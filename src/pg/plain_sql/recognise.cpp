@@ -1,0 +1,751 @@
+// See query.h. Trees are those of the planner: constants folded, conditions an implicit AND.
+#include "pg/plain_sql/query.h"
+
+#include "pg/base/compat.h"
+#include "pg/base/pinned.h"
+#include "pg/base/tree_walk.h"
+#include "pg/values/values.h"
+#include "pg/catalog/canonical_filter.h"
+#include "pg/catalog/catalog.h"
+#include "pg/catalog/expression.h"
+#include "pg/catalog/extension_lock.h"
+#include "pg/catalog/privileges.h"
+#include "pg/plain_sql/buckets.h"
+#include "pg/plain_sql/consent.h"
+#include "pg/plain_sql/query_answer.h"
+#include "pg/plain_sql/interval_ends.h"
+#include "pg/plain_sql/query_reader.h"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/nbtree.h"
+#include "access/transam.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// PlainReader::nearness() of a density that has all conditions.
+constexpr int kAllConditions = 100;
+
+int place_in(const DensityKey& key, const Named& named) {
+  for (int i = 0; i < key.columns + key.measures; ++i)
+    if (named.is(key.column[i])) return i;
+  return -1;
+}
+
+int group_in(const DensityKey& key, const Named& named) {
+  for (int i = 0; i < key.groups; ++i)
+    if (named.is(key.column[key.first_group() + i])) return i;
+  return -1;
+}
+
+// Whether a group's key, which is stored as text, reads back as the value it was, whatever happens
+// to other objects: those of the server's own scalar types do, and labels of enums are looked at.
+bool reads_back(Oid type) {
+  switch (type) {
+    case REGCLASSOID:
+    case REGCOLLATIONOID:
+    case REGCONFIGOID:
+    case REGDICTIONARYOID:
+    case REGNAMESPACEOID:
+    case REGOPEROID:
+    case REGOPERATOROID:
+    case REGPROCOID:
+    case REGPROCEDUREOID:
+    case REGROLEOID:
+    case REGTYPEOID:
+      return false;
+    default:
+      return type_is_enum(type) ||
+             (type < FirstNormalObjectId && get_typtype(type) == TYPTYPE_BASE &&
+              !OidIsValid(get_element_type(type)));
+  }
+}
+
+// Whether values that are the same group are the same in every respect, so that any condition holds
+// for all of a group's rows or for none.
+bool is_equal_image(Oid type, Oid collation) {
+  // But for blanks at the end, of which values of no length of their own may have any number.
+  if (type == BPCHAROID) return false;
+  const Oid opclass = GetDefaultOpClass(type, BTREE_AM_OID);
+  if (!OidIsValid(opclass)) return false;
+  const Oid input = get_opclass_input_type(opclass);
+  const Oid proc = get_opfamily_proc(get_opclass_family(opclass), input, input, BTEQUALIMAGE_PROC);
+  return OidIsValid(proc) &&
+         DatumGetBool(OidFunctionCall1Coll(proc, collation, ObjectIdGetDatum(input)));
+}
+
+// By an expression that may be a condition: its type is not in the key.
+bool has_expression_group(const DensityKey& key) {
+  for (int i = 0; i < key.groups; ++i)
+    if (key.column[key.first_group() + i].attnum == 0) return true;
+  return false;
+}
+
+bool has_list(const PlainQuery& query) {
+  ListCell* cell;
+  foreach (cell, query.bounds)
+    if (static_cast<const PlainBound*>(lfirst(cell))->any) return true;
+  return false;
+}
+
+bool has_bound(const PlainQuery& query, int column) {
+  ListCell* cell;
+  foreach (cell, query.bounds)
+    if (static_cast<const PlainBound*>(lfirst(cell))->column == column) return true;
+  return false;
+}
+
+// By name what densities know of every type of numbers, or of all that they hold.
+bool named_answer_of(const char* name, PlainAggregate* out) {
+  struct Known {
+    const char* name;
+    PlainAnswer answer;
+    bool population;
+  };
+  static const Known kKnown[] = {{"variance", PlainAnswer::variance, false},
+                                 {"var_samp", PlainAnswer::variance, false},
+                                 {"var_pop", PlainAnswer::variance, true},
+                                 {"stddev", PlainAnswer::stddev, false},
+                                 {"stddev_samp", PlainAnswer::stddev, false},
+                                 {"stddev_pop", PlainAnswer::stddev, true},
+                                 {"min", PlainAnswer::min, false},
+                                 {"max", PlainAnswer::max, false}};
+  for (const Known& known : kKnown) {
+    if (strcmp(name, known.name) != 0) continue;
+    out->answer = known.answer;
+    out->population = known.population;
+    return true;
+  }
+  return false;
+}
+
+// What an aggregate's function asks, but count(*); false: what no density knows.
+bool answer_of(Oid function, PlainAggregate* out) {
+  switch (function) {
+    case F_COUNT_ANY:
+      out->answer = PlainAnswer::values;
+      return true;
+    case F_SUM_INT2:
+    case F_SUM_INT4:
+    case F_SUM_INT8:
+    case F_SUM_FLOAT8:
+    case F_SUM_NUMERIC:
+      out->answer = PlainAnswer::sum;
+      return true;
+    case F_AVG_INT2:
+    case F_AVG_INT4:
+    case F_AVG_INT8:
+    case F_AVG_FLOAT4:
+    case F_AVG_FLOAT8:
+    case F_AVG_NUMERIC:
+      out->answer = PlainAnswer::avg;
+      return true;
+    default:
+      return function < FirstNormalObjectId && named_answer_of(get_func_name(function), out);
+  }
+}
+
+// Fewer columns, no rows that may be where they are NULL, and fewer groups to add up.
+bool is_better(const PlainQuery& a, const PlainQuery& b) {
+  if (a.key.columns != b.key.columns) return a.key.columns < b.key.columns;
+  if ((a.with_nulls != 0) != (b.with_nulls != 0)) return b.with_nulls != 0;
+  return a.key.groups < b.key.groups;
+}
+
+}  // namespace
+
+// Where a density has what its groups are by, or is of a category's values; -1: nowhere.
+int PlainReader::group_of(const DensityKey& key, const Named& named, PlainQuery* out) const {
+  if (key.groups > 0) return group_in(key, named);
+  if (key.columns != 1 || !named.is(key.column[0]) || !is_category(named)) return -1;
+  out->of_words = true;
+  return 0;
+}
+
+bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
+  const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
+  bool can_be_sorted = true;
+  ListCell* cell;
+  foreach (cell, groups_) {
+    Node* node = static_cast<Node*>(lfirst(cell));
+    if (!contain_var_clause(node)) return no("cannot be grouped by a constant");
+    const int i = group_of(key, name_of(node), out);
+    if (i >= 0 && out->group[i] == nullptr && reads_back(exprType(node))) {
+      out->group[i] = node;
+      out->by_groups |= 1 << i;
+      can_be_sorted = can_be_sorted && OidIsValid(GetDefaultOpClass(exprType(node), BTREE_AM_OID));
+    } else if (i < 0 && out->bucket == nullptr && column > 0 && has_steps(column) &&
+               is_bucket(node, column)) {
+      out->bucket = node;
+    } else {
+      return no(is_not_by(node));
+    }
+  }
+  return can_be_sorted || out->is_by_all() || no("is by more than the query is grouped by");
+}
+
+// Whether all that the node has of the table is what the density's groups are by.
+bool PlainReader::is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const {
+  if (node == nullptr) return true;
+  if (key.groups == 0 && key.columns != 1) return false;
+  if (contain_var_clause(node)) {
+    // A group's own expression may be a condition by itself.
+    const bool leaf = has_expression_group(key)
+                          ? !IsA(node, List) && !IsA(node, BoolExpr)
+                          : !IsA(node, List) && !IsA(node, OpExpr) && !IsA(node, BoolExpr) &&
+                                !IsA(node, ScalarArrayOpExpr) && !IsA(node, NullTest);
+    if (leaf) {
+      Named named = {0, nullptr, exprType(node), exprCollation(node)};
+      Node* inner = node;
+      if (IsA(node, Var)) {
+        named.attnum = castNode(Var, node)->varattno;
+      } else {
+        named.text = text_of(node);
+      }
+      const int i = group_of(key, named, out);
+      if (i >= 0) {
+        if (!is_equal_image(exprType(inner), exprCollation(inner)) || !reads_back(exprType(inner)))
+          return false;
+        if (out->group[i] == nullptr) out->group[i] = inner;
+        return equal(out->group[i], inner);
+      }
+    }
+    if (IsA(node, Var)) return false;
+  }
+  struct Visit {
+    const PlainReader* query;
+    const DensityKey* key;
+    PlainQuery* out;
+  } state = {this, &key, out};
+  const auto visit = [](Node* child, void* at) {
+    const auto* v = static_cast<Visit*>(at);
+    return !v->query->is_of_groups(*v->key, child, v->out);
+  };
+  return !expression_tree_walker(node, as_walker(visit), &state);
+}
+
+// The condition as one of the density's groups; null: it is none. That a boolean group is false may
+// stand there as the opposite comparison: NOT a > 5 as a <= 5.
+Node* PlainReader::condition_of_groups(const DensityKey& key, Node* clause, PlainQuery* out) const {
+  if (is_of_groups(key, clause, out)) return clause;
+  if (!IsA(clause, OpExpr) || !has_expression_group(key)) return nullptr;
+  auto* opposite = castNode(OpExpr, static_cast<Node*>(copyObjectImpl(clause)));
+  opposite->opno = get_negator(opposite->opno);
+  if (!OidIsValid(opposite->opno)) return nullptr;
+  opposite->opfuncid = get_opcode(opposite->opno);
+  Node* group = reinterpret_cast<Node*>(opposite);
+  if (!is_of_groups(key, group, out)) return nullptr;
+  return reinterpret_cast<Node*>(makeBoolExpr(NOT_EXPR, list_make1(group), -1));
+}
+
+bool PlainReader::is_same_filter(const DensityKey& key, List* clauses) const {
+  if (clauses == NIL || !key.has_filter()) return clauses == NIL && !key.has_filter();
+  const char* filter = filter_of(clauses);
+  has_texts_ = true;
+  return filter != nullptr && strcmp(filter, key.filter) == 0;
+}
+
+bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const {
+  List* rest = NIL;
+  List* not_always = NIL;
+  ListCell* cell;
+  foreach (cell, conditions_) {
+    const auto* c = static_cast<const Condition*>(lfirst(cell));
+    if (is_bound(key, *c, out)) continue;
+    if (Node* clause = condition_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
+      out->group_conditions = lappend(out->group_conditions, clause);
+    else if (!is_passage(key, *c, out) && !is_null_test(key, *c, out)) {
+      rest = lappend(rest, c->clause);
+      if (!is_always_true(*c)) not_always = lappend(not_always, c->clause);
+    }
+  }
+  if (is_same_filter(key, rest)) return true;
+  if (list_length(not_always) < list_length(rest) && is_same_filter(key, not_always)) return true;
+  const bool is_filter = rest == NIL || key.has_filter();
+  // By how many conditions it lacks.
+  nearness_ = is_filter ? 1 : kAllConditions - Min(list_length(rest), kAllConditions - 2);
+  if (is_filter) return no(tells_ ? psprintf("is of the rows where %s", out->key.filter) : "");
+  return no(lacks(static_cast<Node*>(linitial(rest))));
+}
+
+// Whether a condition is one on the density's columns; it is then among the bounds.
+bool PlainReader::is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const {
+  const int column = c.compares ? place_in(key, c.named) : -1;
+  kde::ValueType type;
+  if (column < 0 || column >= key.columns || !value_type_of(c.named.type, &type)) return false;
+  auto* bound = static_cast<PlainBound*>(palloc0(sizeof(PlainBound)));
+  *bound = {column, type, c.strategy, c.any, c.value, c.named.type, c.named.collation};
+  if (type == kde::ValueType::category) {
+    // One list of values; of others each value is looked at.
+    if (!c.of_category || has_bound(*out, column)) return false;
+    if (key.columns == 1) out->of_words = true;
+    // Of the column's own type, whatever the query casts it to.
+    if (c.named.attnum != 0) {
+      const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), c.named.attnum - 1);
+      bound->column_type = of->atttypid;
+      bound->collation = of->attcollation;
+    }
+  } else if (c.any && (key.columns > 1 || out->bucket != nullptr || has_list(*out))) {
+    return false;
+  }
+  out->bounds = lappend(out->bounds, bound);
+  return true;
+}
+
+// Whether a condition compares a bucket of the density's column; it is then among the passages. An
+// equality is two.
+bool PlainReader::is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const {
+  const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
+  if (!c.compares || c.side == nullptr || c.any || key.has_filter() || column <= 0 ||
+      !has_steps(column) || !is_bucket(c.side, column))
+    return false;
+  const Oid family = get_opclass_family(GetDefaultOpClass(exprType(c.side), BTREE_AM_OID));
+  Node* side = c.side;
+  Oid left, right;
+  op_input_types(c.operator_id, &left, &right);
+  // As the operator does, in the session's time zone.
+  if (right == TIMESTAMPTZOID && (left == TIMESTAMPOID || left == DATEOID)) {
+    side = reinterpret_cast<Node*>(
+        makeFuncExpr(left == DATEOID ? F_TIMESTAMPTZ_DATE : F_TIMESTAMPTZ_TIMESTAMP, right,
+                     list_make1(side), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
+    left = right;
+  }
+  const bool equality = c.strategy == BTEqualStrategyNumber;
+  for (const int strategy : {equality ? BTGreaterEqualStrategyNumber : c.strategy,
+                             equality ? BTLessEqualStrategyNumber : 0}) {
+    if (strategy == 0) continue;
+    const Oid opno = get_opfamily_member(family, left, right, static_cast<int16>(strategy));
+    if (!OidIsValid(opno) || opno >= FirstNormalObjectId) return false;
+    Expr* comparison = make_opclause(opno, BOOLOID, false, open_bucket(side, column), c.value,
+                                     InvalidOid, exprCollation(side));
+    out->passages = lappend(out->passages, comparison);
+  }
+  return true;
+}
+
+// IS NULL and IS NOT NULL of a measure, IS NULL of the density's only column: what is known of
+// those rows is how many they are, and all of the column itself.
+bool PlainReader::is_null_test(const DensityKey& key, const Condition& c, PlainQuery* out) const {
+  if (!IsA(c.clause, NullTest) || key.columns > 1 || out->of_words || is_always_true(c))
+    return false;
+  const auto* test = castNode(NullTest, reinterpret_cast<Node*>(c.clause));
+  Node* arg = reinterpret_cast<Node*>(test->arg);
+  if (test->argisrow || !contain_var_clause(arg)) return false;
+  const int column = place_in(key, name_of(arg));
+  const bool is_null = test->nulltesttype == IS_NULL;
+  if (column < 0 || (out->null_of >= 0 && (out->null_of != column || out->is_null != is_null)))
+    return false;
+  out->null_of = column;
+  out->is_null = is_null;
+  return true;
+}
+
+bool PlainReader::is_always_true(const Condition& c) const {
+  if (!IsA(c.clause, NullTest)) return false;
+  const auto* test = castNode(NullTest, reinterpret_cast<Node*>(c.clause));
+  return test->nulltesttype == IS_NOT_NULL && !test->argisrow &&
+         is_never_null(reinterpret_cast<Node*>(test->arg));
+}
+
+// Decimals of the result of an aggregate of type numeric: those of the column's type.
+int PlainReader::scale_of(Oid function, const DensityKey& key, int column) const {
+  if (function == F_SUM_INT8) return 0;
+  const AttrNumber attnum = key.column[column].attnum;
+  if (attnum <= 0) return -1;
+  const int32 typmod = TupleDescAttr(RelationGetDescr(relation_), attnum - 1)->atttypmod;
+  return typmod < static_cast<int32>(VARHDRSZ)
+             ? -1
+             : ((static_cast<int>(typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+}
+
+namespace {
+
+// Whether the snapshot sees what the tuple was made by.
+bool is_seen(HeapTuple tuple, Snapshot snapshot) {
+  const TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
+  return !TransactionIdIsNormal(xmin) || TransactionIdIsCurrentTransactionId(xmin) ||
+         !XidInMVCCSnapshot(xmin, snapshot);
+}
+
+// Whether a column that is NOT NULL was so for the snapshot: an older one may see NULLs in it.
+bool was_not_null(Oid relation, AttrNumber attnum, Snapshot snapshot) {
+  HeapTuple column = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
+  if (!HeapTupleIsValid(column)) return false;
+  bool out = is_seen(column, snapshot);
+  ReleaseSysCache(column);
+#if PG_VERSION_NUM >= 180000
+  // It may have been validated later.
+  HeapTuple constraint = findNotNullConstraintAttnum(relation, attnum);
+  if (HeapTupleIsValid(constraint)) {
+    out = out && is_seen(constraint, snapshot);
+    heap_freetuple(constraint);
+  }
+#endif
+  return out;
+}
+
+}  // namespace
+
+// Children of a table may have dropped the constraint, and of a foreign one nobody enforces it.
+bool PlainReader::has_no_nulls(const KeyColumn& column) const {
+  const char kind = relation_->rd_rel->relkind;
+  if (kind == RELKIND_FOREIGN_TABLE || (kind == RELKIND_RELATION && has_subclass(relation())))
+    return false;
+  return column.attnum > 0 && is_not_null(RelationGetDescr(relation_), column.attnum - 1) &&
+         ActiveSnapshotSet() && was_not_null(relation(), column.attnum, GetActiveSnapshot());
+}
+
+bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
+                                   PlainQuery* out) const {
+  bool bounded[kde::kMaxColumns] = {};
+  ListCell* cell;
+  foreach (cell, out->bounds) bounded[static_cast<PlainBound*>(lfirst(cell))->column] = true;
+  if (out->passages != NIL || out->null_of == 0) bounded[0] = true;
+  foreach (cell, aggregates_) {
+    const auto* asked = static_cast<const Asked*>(lfirst(cell));
+    const int index = foreach_current_index(cell);
+    if (some != nullptr && !bms_is_member(index, some)) continue;
+    auto* a = static_cast<PlainAggregate*>(palloc0(sizeof(PlainAggregate)));
+    *a = {asked->node,
+          index,
+          asked->ones ? PlainAnswer::ones : PlainAnswer::rows,
+          asked->end,
+          false,
+          -1,
+          kde::ValueType::float8,
+          -1};
+    if (asked->function != F_COUNT_ && !answer_of(asked->function, a))
+      return no(psprintf("knows no %s()", get_func_name(asked->function)));
+    if (asked->function != F_COUNT_) {
+      a->column = place_in(key, asked->named);
+      if (a->column < 0 || !value_type_of(asked->named.type, &a->type)) {
+        const auto* aggregate = asked->end == PlainEnd::none
+                                    ? castNode(Aggref, asked->node)
+                                    : linitial_node(Aggref, castNode(FuncExpr, asked->node)->args);
+        return no(
+            lacks(reinterpret_cast<Node*>(linitial_node(TargetEntry, aggregate->args)->expr)));
+      }
+      if (a->answer >= PlainAnswer::min &&
+          (key.columns > 1 || a->column > 0 || a->type == kde::ValueType::category ||
+           a->type == kde::ValueType::interval || a->type == kde::ValueType::float4))
+        return no(psprintf("knows no %s() but of its own values", get_func_name(asked->function)));
+      a->scale = scale_of(asked->function, key, a->column);
+    }
+    if (out->null_of >= 0 && a->column != (asked->function != F_COUNT_ ? out->null_of : -1))
+      return no(psprintf("knows of the rows where %s is %sNULL how many they are, and itself",
+                         out->key.column[out->null_of].text, out->is_null ? "" : "not "));
+    // A density has no row in which one of its columns is NULL.
+    for (int i = 0; i < key.columns; ++i) {
+      if (!bounded[i] && a->column != i && !has_no_nulls(key.column[i])) out->with_nulls |= 1 << i;
+    }
+    out->aggregates = lappend(out->aggregates, a);
+  }
+  return true;
+}
+
+namespace {
+
+// A density's key as a planner's trees have it; null: it cannot be.
+struct Folded {
+  DensityKey written;
+  const DensityKey* key;
+};
+
+// In this order.
+bool is_alike(const DensityKey& a, const DensityKey& b) {
+  bool out = a.columns == b.columns && a.measures == b.measures && a.groups == b.groups &&
+             strcmp(a.filter, b.filter) == 0;
+  for (int i = 0; out && i < a.all(); ++i)
+    out =
+        a.column[i].attnum == b.column[i].attnum && strcmp(a.column[i].text, b.column[i].text) == 0;
+  return out;
+}
+
+bool has_expressions(const DensityKey& key) {
+  bool out = key.has_filter();
+  for (int i = 0; i < key.all(); ++i) out = out || key.column[i].attnum == 0;
+  return out;
+}
+
+}  // namespace
+
+const DensityKey* PlainReader::folded(const CatalogEntry& entry) const {
+  ListCell* cell;
+  foreach (cell, folded_) {
+    const auto* f = static_cast<const Folded*>(lfirst(cell));
+    if (is_alike(f->written, entry.key)) return f->key;
+  }
+  auto* key = static_cast<DensityKey*>(palloc(sizeof(DensityKey)));
+  *key = entry.key;
+  auto* f = static_cast<Folded*>(palloc(sizeof(Folded)));
+  *f = {entry.key, fold_key(relation_, key) ? key : nullptr};
+  folded_ = lappend(folded_, f);
+  return f->key;
+}
+
+// Keys are as they were written, what the planner has of the query is folded: 200 of a numeric is
+// (200)::numeric there and '200'::numeric here. To fold a key takes its analysis, so only where
+// its own texts do not do.
+PlainQuery* PlainReader::question(const CatalogEntry& entry, const Bitmapset* some) const {
+  PlainQuery* out = question_by(entry, entry.key, some);
+  if (out != nullptr || !has_texts_ || !has_expressions(entry.key)) return out;
+  const DensityKey* key = folded(entry);
+  return key != nullptr ? question_by(entry, *key, some) : nullptr;
+}
+
+// key: the entry's own, or as the planner has it.
+PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey& key,
+                                     const Bitmapset* some) const {
+  why_ = nullptr;
+  nearness_ = 0;
+  auto* out = static_cast<PlainQuery*>(palloc(sizeof(PlainQuery)));
+  *out = PlainQuery();
+  out->key = entry.key;
+  if (key.columns == 1 && key.groups == 0 && key.column[0].attnum != 0) {
+    const KeyColumn& c = key.column[0];
+    const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), c.attnum - 1);
+    const Named column = {c.attnum, nullptr, of->atttypid, of->attcollation};
+    out->of_words = is_category(column);
+  }
+  if (!place_groups(key, out) || !place_conditions(key, out)) return nullptr;
+  nearness_ = kAllConditions;
+  if (!place_aggregates(key, some, out)) return nullptr;
+  nearness_ = kAllConditions + 1;
+  // Rows without a value are in no range and no bucket, and those of a group may be all it has:
+  // then it is none of the density's.
+  if (out->null_of == 0 &&
+      (out->bounds != NIL || out->passages != NIL || out->bucket != nullptr || key.groups > 0)) {
+    (void)no("counts rows where its column is NULL only all together");
+    return nullptr;
+  }
+  // The column's own density is beside that of its groups.
+  if (key.groups > 0 && out->by_groups == 0 && out->group_conditions == NIL) {
+    (void)no("is by groups that the query does not ask for");
+    return nullptr;
+  }
+  // A row without a value is one of its group, and of the bucket of NULL.
+  if (groups_ != NIL && out->bounds == NIL && out->passages == NIL && out->null_of != 0 &&
+      !has_no_nulls(key.column[0]))
+    out->with_nulls |= 1;
+  return may_answer_nulls(entry, *out) ? out : nullptr;
+}
+
+// What a category's density answers by its values is known when it runs. Of one that is not fitted
+// yet (advise_demand.h), all rows of one column are read: it is as the statistics have it.
+bool PlainReader::may_answer_nulls(const CatalogEntry& entry, const PlainQuery& query) const {
+  if (query.with_nulls == 0 || query.of_words) return true;
+  const bool is_certain =
+      entry.id != 0 ? !may_have_nulls(entry.key, query.with_nulls)
+                    : entry.key.columns == 1 && has_no_nulls_met(entry.key.column[0].attnum);
+  if (is_certain) return true;
+  int i = 0;
+  while ((query.with_nulls >> i & 1) == 0) ++i;
+  const KeyColumn& column = entry.key.column[i];
+  return no(tells_
+                ? psprintf("has no row where %s is NULL: add WHERE %s IS NOT NULL%s", column.text,
+                           column.text, column.attnum > 0 ? ", or NOT NULL to the column" : "")
+                : "has no row where its column is NULL");
+}
+
+// Each aggregate by the best of those that have it. Conditions on groups refer to columns of the
+// plan, which are one density's.
+List* PlainReader::questions(List* entries) const {
+  if (groups_ != NIL || list_length(aggregates_) < 2) return NIL;
+  auto** some = static_cast<Bitmapset**>(
+      palloc0(sizeof(Bitmapset*) * static_cast<Size>(list_length(entries) + 1)));
+  for (int i = 0; i < list_length(aggregates_); ++i) {
+    const PlainQuery* best = nullptr;
+    int whose = -1;
+    ListCell* cell;
+    foreach (cell, entries) {
+      const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
+      const PlainQuery* q = question(*entry, bms_make_singleton(i));
+      if (q == nullptr || q->group_conditions != NIL || (best != nullptr && !is_better(*q, *best)))
+        continue;
+      best = q;
+      whose = foreach_current_index(cell);
+    }
+    if (best == nullptr) return NIL;
+    some[whose] = bms_add_member(some[whose], i);
+  }
+  List* out = NIL;
+  ListCell* cell;
+  foreach (cell, entries) {
+    const Bitmapset* own = some[foreach_current_index(cell)];
+    if (own != nullptr)
+      out = lappend(out, question(*static_cast<const CatalogEntry*>(lfirst(cell)), own));
+  }
+  return out;
+}
+
+namespace {
+
+// As of now, whatever the statement sees: what it sees is looked at when it runs. In parallel mode
+// there is no such snapshot, nor does a worker plan much. While the extension is dropped there are
+// none, and nobody is waited for.
+List* densities_of(Oid relation) {
+  if (IsInParallelMode() || !catalog_is_installed()) return NIL;
+  const Oid extension = hold_extension_at_once();
+  if (!OidIsValid(extension)) return NIL;
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  List* entries = catalog_list(relation, latest);
+  UnregisterSnapshot(latest);
+  release_extension(extension);
+  return entries;
+}
+
+bool is_allowed(List* entries) {
+  ListCell* cell;
+  foreach (cell, entries)
+    if (static_cast<const CatalogEntry*>(lfirst(cell))->settings.plain_sql) return true;
+  return false;
+}
+
+// What one who explains or asks a query is told.
+class Reasons {
+ public:
+  explicit Reasons(List** list) : list_(list) {}
+  explicit operator bool() const { return list_ != nullptr; }
+  bool are_none() const { return list_ != nullptr && found_ == NIL; }
+
+  void of_query(Oid relation, const char* why) {
+    put(relation, nullptr, 0, false, why != nullptr ? why : "is none that densities answer");
+  }
+  void of_part(const PlainQuery& question) {
+    put(question.key.relation, &question.key, kMostNear, true, "answers a part of the aggregates");
+  }
+  void of(const CatalogEntry& entry, const PlainQuery* question, const PlainReader& reader) {
+    if (list_ == nullptr) return;
+    const char* obstacle = reader.why() != nullptr ? reader.why() : "is of something else";
+    if (question != nullptr)
+      obstacle = entry.settings.plain_sql
+                     ? "answers"
+                     : "answers functions alone: its owner has not allowed plain SQL";
+    put(entry.key.relation, &entry.key, question != nullptr ? kMostNear : reader.nearness(),
+        question != nullptr, obstacle);
+  }
+
+  // Under the caller's search path, which names depend on.
+  void finish() {
+    if (list_ == nullptr) return;
+    list_sort(found_, nearest_first);
+    ListCell* cell;
+    foreach (cell, found_) {
+      auto* one = static_cast<One*>(lfirst(cell));
+      if (one->key != nullptr) one->reason.density = density_name(*one->key);
+      *list_ = lappend(*list_, &one->reason);
+    }
+  }
+
+ private:
+  static constexpr int kMostNear = kAllConditions + 2;
+
+  struct One {
+    PlainReason reason;
+    const DensityKey* key;
+    int nearness, place;
+  };
+
+  void put(Oid relation, const DensityKey* key, int nearness, bool answers, const char* why) {
+    if (list_ == nullptr) return;
+    auto* one = static_cast<One*>(palloc0(sizeof(One)));
+    one->reason = {relation, nullptr,
+                   key != nullptr && key->has_filter() ? pstrdup(key->filter) : nullptr, answers,
+                   why};
+    one->key = key;
+    one->nearness = nearness;
+    one->place = list_length(found_);
+    found_ = lappend(found_, one);
+  }
+
+  static int nearest_first(const ListCell* a, const ListCell* b) {
+    const auto* left = static_cast<const One*>(lfirst(a));
+    const auto* right = static_cast<const One*>(lfirst(b));
+    return left->nearness != right->nearness ? right->nearness - left->nearness
+                                             : left->place - right->place;
+  }
+
+  List** list_;
+  List* found_ = NIL;  // One*
+};
+
+}  // namespace
+
+List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
+                       bool any, List** list) {
+  Reasons reasons(list);
+  if (input->rtekind != RTE_RELATION || bms_membership(input->relids) != BMS_SINGLETON) {
+    reasons.of_query(InvalidOid, "its rows are not those of one table");
+    reasons.finish();
+    return NIL;
+  }
+  const RangeTblEntry* rte = planner_rt_fetch(bms_singleton_member(input->relids), root);
+  if (!any && has_no_consent(rte->relid)) return NIL;
+  const uint64 before = consent_invalidations();
+  List* entries = densities_of(rte->relid);
+  if (!any && !is_allowed(entries)) {
+    if (!IsInParallelMode()) note_no_consent(rte->relid, before);
+    return NIL;
+  }
+  PinnedSettings settings;
+  settings.begin();
+  PlainReader query(static_cast<bool>(reasons));
+  PlainQuery* best = nullptr;
+  List* out = NIL;
+  List* allowed = NIL;
+  if (query.read(root, input, target, having)) {
+    ListCell* cell;
+    foreach (cell, entries) {
+      const auto& entry = *static_cast<const CatalogEntry*>(lfirst(cell));
+      if (!any && !entry.settings.plain_sql) continue;
+      allowed = lappend(allowed, lfirst(cell));
+      PlainQuery* q = query.question(entry);
+      if (reasons && is_readable(entry.key)) reasons.of(entry, q, query);
+      if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
+    }
+    // What is told is the same whether or not there are others.
+    if (reasons.are_none())
+      reasons.of_query(rte->relid,
+                       is_readable(rte->relid)
+                           ? "its table has no density"
+                           : "its table has no density of columns that the current user may read");
+    out = best != nullptr ? list_make1(best) : query.questions(allowed);
+    foreach (cell, out) {
+      const auto* part = static_cast<const PlainQuery*>(lfirst(cell));
+      if (best == nullptr && is_readable(part->key)) reasons.of_part(*part);
+    }
+    query.close();
+  } else {
+    reasons.of_query(rte->relid, query.why());
+  }
+  settings.end();
+  reasons.finish();
+  return out;
+}
+
+}  // namespace kde_pg
