@@ -66,7 +66,7 @@ order() {
 }
 
 order src/core "density summary sampling kernel integrate answer picture sums device select estimate fit joint ask"
-order src/pg "base type values proof catalog progress aggregate read device fit answer plot plain_sql advise refresh check"
+order src/pg "base values type proof catalog progress aggregate read device fit answer plot plain_sql advise refresh check"
 
 # A header that begins with "Internal to FOLDER" is included by files of that folder alone, and by tests.
 while IFS=: read -r header line; do
