@@ -144,7 +144,6 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
   V power4 = hn::Zero(dd);
   V pull = hn::Zero(dd);
   V pull_power = hn::Zero(dd);
-  const V farthest = hn::Set(dd, double{kFarthest});
   for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(dd)) {
     const V weight = Weights(dd, block, i);
     const V rows = Rows(dd, block, shares, i, weight);
@@ -153,7 +152,7 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
     if constexpr (kValue == RawValue::none) continue;
 
     const V t = Widened(dd, block.coordinate + i);
-    const auto is_finite = hn::Le(hn::Abs(t), farthest);
+    const auto is_finite = hn::Le(hn::Abs(t), hn::Set(dd, double{kFarthest}));
     nans = hn::Add(nans, hn::IfThenElseZero(hn::Eq(t, hn::Set(dd, double{kNotANumber})), rows));
     below =
         hn::Add(below, hn::IfThenElseZero(hn::Eq(t, hn::Set(dd, double{kNegativeInfinity})), rows));

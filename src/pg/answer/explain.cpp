@@ -43,13 +43,19 @@ const char* merit(const Question& q, const Candidate& c, bool only) {
   return only ? psprintf("the only one that covers the question; %s", columns) : columns;
 }
 
+// By what densities of as many columns are told apart. (A look-up of another may evict a density.)
+struct Merits {
+  bool automatic;
+  double points;
+};
+
 // Why an earlier density was preferred to this one, which covers the question too.
-const char* defect(const Question& q, const Candidate& best, const AnsweringDensity& chosen,
-                   const Candidate& c, const AnsweringDensity& target) {
+const char* defect(const Question& q, const Candidate& best, const Merits& chosen,
+                   const Candidate& c, const Merits& merits) {
   const int more = c.beyond(q) - best.beyond(q);
   if (more > 0) return psprintf("has %d more column%s", more, plural(more));
-  if (chosen.is_automatic() != target.is_automatic()) return "is not of method auto";
-  if (chosen.points() != target.points()) return "has fewer points";
+  if (chosen.automatic != merits.automatic) return "is not of method auto";
+  if (chosen.points != merits.points) return "has fewer points";
   return "was fitted earlier";
 }
 
@@ -83,7 +89,7 @@ class Explanation {
     ListCell* cell;
     foreach (cell, candidates) covering += answers(*candidate(cell)) ? 1 : 0;
     const Candidate* best = nullptr;
-    AnsweringDensity chosen = {};
+    Merits chosen = {};
     foreach (cell, candidates) {
       const Candidate* c = candidate(cell);
       if (!may_be_shown(*c)) continue;
@@ -92,12 +98,13 @@ class Explanation {
         continue;
       }
       const AnsweringDensity target = open_candidate(q_, *c);
+      const Merits merits = {target.is_automatic(), target.points()};
       if (best == nullptr) {
         put_row(*c, &target, true, merit(q_, *c, covering == 1));
         best = c;
-        chosen = keep(target);
+        chosen = merits;
       } else {
-        put_row(*c, &target, false, defect(q_, *best, chosen, *c, target));
+        put_row(*c, &target, false, defect(q_, *best, chosen, *c, merits));
       }
     }
   }
@@ -105,21 +112,6 @@ class Explanation {
  private:
   static const Candidate* candidate(ListCell* cell) {
     return static_cast<const Candidate*>(lfirst(cell));
-  }
-
-  // A look-up of another density may evict it: what is asked of it later is its header.
-  static AnsweringDensity keep(const AnsweringDensity& target) {
-    AnsweringDensity out = target;
-    if (target.joint != nullptr) {
-      auto* header = static_cast<kde::JointHeader*>(palloc(sizeof(kde::JointHeader)));
-      *header = *target.joint;
-      out.joint = header;
-    } else {
-      auto* header = static_cast<kde::Header*>(palloc(sizeof(kde::Header)));
-      *header = *target.one_column;
-      out.one_column = header;
-    }
-    return out;
   }
 
   kde::Interval answer(const AnsweringDensity& target) const {
