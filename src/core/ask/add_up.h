@@ -22,9 +22,9 @@ struct Total {
   ChangedRows changed;
 
   // Of rows alone.
-  void add_count(const Interval& count, const ChangedRows& changed);
-  // Of values: `changed` in the place of the evidence's; wants_mean: else no mean is made.
-  void add(const Evidence& evidence, const ChangedRows& changed, bool wants_mean);
+  void add_count(const Interval& more, const ChangedRows& by);
+  // Of values: `by` in the place of the evidence's changes; wants_mean: else no mean is made.
+  void add(const Evidence& evidence, const ChangedRows& by, bool wants_mean);
 
   // With what the rows changed may do. NaN estimates where there was no row.
   Total as_of_now() const;
