@@ -1,4 +1,4 @@
-// Predicted times: the tables of choose.cpp, and that more work never takes less.
+// Predicted times: the tables of device_choice.cpp, and that more work never takes less.
 #include "core/sums/device_choice.h"
 
 #include <gtest/gtest.h>

@@ -113,7 +113,7 @@ Engine on_device(Device* device, DeviceUse* use, int sums, int patience_ms = 600
 }
 
 // Ties, which the processor is done with in a moment, though it is expected to take as long as over
-// any others: two seconds a sum of 64,000, 49 of 316,000 (choose.cpp).
+// any others: two seconds a sum of 64,000, 49 of 316,000 (device_choice.cpp).
 std::vector<double> values(std::size_t n) {
   std::vector<double> x(n);
   for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<double>(i % 7);

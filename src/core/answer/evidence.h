@@ -1,6 +1,6 @@
 // What a density knows of the rows in a box that have a value of the target: one form for columns,
-// measures, categories and boxes of several columns, of which interval.h makes every interval, and
-// the only thing that has to be told of another form.
+// measures, categories and boxes of several columns, of which interval.h makes intervals: all that
+// these know of a form.
 //
 // Of each form a file says what its estimate, its sampling and its storage do: column_evidence.h,
 // measure_evidence.h, word_evidence.h, joint/box_evidence.h.

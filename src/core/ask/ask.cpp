@@ -1,4 +1,4 @@
-// See ask.h: here alone it is told which form a density has.
+// See ask.h: to each form its own evidence.
 #include "core/ask/ask.h"
 
 #include "core/answer/column_evidence.h"

@@ -1,4 +1,4 @@
-// The client: what each function of device.h sends, and what must come back.
+// The client: what each function of sums_device.h sends, and what must come back.
 //
 // A request gets, beyond the client's patience, the time that sums/device_choice.h predicts for it;
 // the service is told, and has a beat more to say so itself before it is hung up on.

@@ -10,9 +10,9 @@
 // A message is a Head, then a body of head.bytes: the type's struct, then numbers where it says
 // so. Every message tells its version, so nobody need say hello before a load; whatever is asked,
 // an error is answered by `done`. One request at a time; while one waits or runs, `working` comes
-// at least every kBeat. A client that hears nothing for kSilence takes the service for dead; one
-// that wants no more hangs up, which cancels what runs. Numbers that are many pass in memory files
-// (memfd_create), sealed against change, their descriptor beside the Head as SCM_RIGHTS.
+// at least every kBeatMs. A client that hears nothing for kSilenceMs takes the service for dead;
+// one that wants no more hangs up, which cancels what runs. Numbers that are many pass in memory
+// files (memfd_create), sealed against change, their descriptor beside the Head as SCM_RIGHTS.
 #pragma once
 
 #include <cstdint>

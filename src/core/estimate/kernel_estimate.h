@@ -8,7 +8,7 @@
 //
 //   reference   the double loop, each difference whitened by itself: the truth for tests
 //   simd        points whitened once about their medians, tiles by vectors (sums/kernel_sums.h)
-//   device      the same sums by a Device (sums/device.h), by simd where it cannot
+//   device      the same sums by a Device (sums/sums_device.h), by simd where it cannot
 //
 // Errors, relative: of the reference (3 d + 4) cond(L) z^2 + n + 20 times 2^-53 for terms at
 // distances up to z, the square root of the exponent's square form; of the vector engine those of

@@ -3,7 +3,7 @@
 //   reference   double, scalar, one plain double loop: the truth for every test
 //   simd        Google Highway, chosen at run time from what the processor has; OpenMP threads
 //   spectral    O(n + M log M) by a Fourier transform, nearly exact: spectral.h states its error
-//   device      what a Device computes (sums/device.h), the simd engine where it cannot
+//   device      what a Device computes (sums/sums_device.h), the simd engine where it cannot
 #pragma once
 
 #include "core/status.h"

@@ -157,7 +157,7 @@ void find_by_name(text* name, text* measure, text* filter, Needs needs, Call* ca
   call->question = question_by_name(name, measure, filter,
                                     needs == Needs::rows ? Measured::rows : Measured::values);
   if (is_of_one_column(needs) && call->question.named > 1) raise_several_columns();
-  call->density = find_density(call->question, needs == Needs::joint ? Wanted::joint : Wanted::any);
+  call->density = find_density(call->question, needs == Needs::joint ? Form::joint : Form::any);
   if (is_of_one_column(needs)) call->density.take_margin();
 }
 

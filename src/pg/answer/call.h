@@ -68,10 +68,10 @@ kde::IntervalOptions interval_options(const Call& call);
 double read_confidence(FunctionCallInfo fcinfo, int argument);
 double read_changed_rows(FunctionCallInfo fcinfo, int argument);
 
-// The stored density that a name says, or the value, of a non-null argument of type anykde. Valid
-// until the next look-up. Errors: as above.
-// The density of a column by itself.
+// The density of a column by itself. Valid until the next look-up, here and below.
 const kde::Header* density_of_column(TableColumn column);
+// The stored density that a name says, or the value, of a non-null argument of type anykde. Errors:
+// those of read_density().
 AnyDensity density_by_text(text* name);
 AnyDensity density_argument(FunctionCallInfo fcinfo, int argument);
 

@@ -191,9 +191,9 @@ bool find_exactly(const Question& q, AnsweringDensity* target) {
 }
 
 // The fit that would answer the question.
-DensityKey fit_to_ask_for(const Question& q, Wanted wanted) {
+DensityKey fit_to_ask_for(const Question& q, Form wanted) {
   DensityKey key = q.asked;
-  if (wanted == Wanted::any && q.named == 1 && key.columns == 2 && is_added_up(q.type[1])) {
+  if (wanted == Form::any && q.named == 1 && key.columns == 2 && is_added_up(q.type[1])) {
     key.columns = 1;
     key.measures = 1;
   }
@@ -205,7 +205,7 @@ DensityKey fit_to_ask_for(const Question& q, Wanted wanted) {
 AnsweringDensity open_candidate(const Question& q, const Candidate& candidate) {
   AnsweringDensity target;
   const CachedDensity cached = cached_density(*candidate.key, &target.fit);
-  if (cached.value == nullptr) raise_not_fitted(fit_to_ask_for(q, Wanted::any));
+  if (cached.value == nullptr) raise_not_fitted(fit_to_ask_for(q, Form::any));
   std::copy(candidate.place, candidate.place + kde::kMaxColumns, target.place);
   open_density(q, *candidate.key, cached, &target);
   return target;
@@ -226,16 +226,16 @@ List* list_candidates(const Question& q) {
   return sorted;
 }
 
-AnsweringDensity find_density(const Question& q, Wanted wanted) {
+AnsweringDensity find_density(const Question& q, Form wanted) {
   AnsweringDensity found;
-  if (wanted == Wanted::any && find_with_measure(q, &found)) return found;
+  if (wanted == Form::any && find_with_measure(q, &found)) return found;
   found = {};
   if (find_exactly(q, &found)) return found;
   const Candidate* best = nullptr;
   ListCell* cell;
   foreach (cell, list_candidates(q)) {
     const auto* candidate = static_cast<const Candidate*>(lfirst(cell));
-    if (wanted == Wanted::joint && candidate->key->columns < 2) continue;
+    if (wanted == Form::joint && candidate->key->columns < 2) continue;
     best = candidate;
     break;
   }

@@ -55,11 +55,11 @@ List* list_candidates(const Question& question);
 AnsweringDensity open_candidate(const Question& question, const Candidate& candidate);
 
 // Which densities will do.
-enum class Wanted { any, joint };
+enum class Form { any, joint };
 
 // The best of them, by name. Errors: 42704 if none covers the question (with the call that would
 // help); as above.
-AnsweringDensity find_density(const Question& question, Wanted wanted = Wanted::any);
+AnsweringDensity find_density(const Question& question, Form wanted = Form::any);
 
 // Whether bounds for one type mean the same for the other: any numbers, or the very same type.
 bool same_meaning(kde::ValueType a, kde::ValueType b);

@@ -45,7 +45,7 @@ struct RefreshSettings {
   double scale_factor = -1;
   int64 threshold = -1;
   double max_age = -1;  // seconds; 0: any age will do
-  // Whether plain SQL may be answered by it (plan/), which refreshes have no part in.
+  // Whether plain SQL may be answered by it (plain_sql/), which refreshes have no part in.
   bool plain_sql = false;
   // Its owner's consent to answers as of a time, in plain SQL, where rows may have changed since:
   // so many seconds ago at most. Negative: none.
@@ -60,10 +60,10 @@ struct ChangeLimit {
 };
 ChangeLimit change_limit(const RefreshSettings& settings);
 
-// How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
-// Every row that the scan reads counts.
+// Of FitRequest::sample_rows: every row that the scan reads counts.
 inline constexpr int64 kAllRowsRead = 0;
 
+// How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
 struct FitRequest {
   const char* method;
   bool exact;         // of one column

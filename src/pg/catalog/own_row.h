@@ -3,8 +3,8 @@
 //
 //   template <typename Row>
 //   void columns_of(Row& row, Upkeep* u) {
-//     row(UpkeepColumn::drift, Or{&u->drift, -1.0});
-//     row(UpkeepColumn::last_error, &u->last_error);
+//     row(kDrift, Or{&u->drift, -1.0});
+//     row(kLastError, &u->last_error);
 //   }
 //
 // Texts, arrays and values are NULL for a null pointer; of others Or{} says what NULL stands for. A
@@ -163,10 +163,10 @@ struct FirstColumn {
 inline FirstColumn is_relation(Oid oid) { return {F_OIDEQ, ObjectIdGetDatum(oid)}; }
 inline FirstColumn is_density(int64 id) { return {F_INT8EQ, Int64GetDatum(id)}; }
 
-// Snapshots: null is the newest committed (or own) state, as a new one of the server's own is taken for
-// tables that it does not cache. Calls visit(tuple) for the rows that `snapshot` sees, until it returns false: by the key's index,
-// those with that first column (null: all); or without an index, which may not be there or be
-// locked, all.
+// Snapshots: null is the newest committed (or own) state, as a new one of the server's own is taken
+// for tables that it does not cache. Calls visit(tuple) for the rows that `snapshot` sees, until it
+// returns false: by the key's index, those with that first column (null: all); or without an index,
+// which may not be there or be locked, all.
 template <typename Visit>
 void for_rows(Relation table, const FirstColumn* first, Snapshot snapshot, Visit visit,
               bool by_index = true) {

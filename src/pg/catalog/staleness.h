@@ -2,7 +2,8 @@
 //
 //   threshold + scale_factor rows,
 //
-// or its table has grown by more than that share, or a column that it reads was written anew
+// or its table has grown by more than twice that share, or nothing was counted though more rows may
+// have changed, or a column that it reads was written anew
 // (proof/proof.h), or its rows have gone elsewhere since (planned_rows.h), or a virtual generated
 // column of the table is computed otherwise (generated.h), or what it was fitted to means something
 // else (as_fitted.h), or it is older than max_age, or a fresh sample was found to differ

@@ -1,5 +1,6 @@
 // What is asked of a fit, what comes of it, and what each form of density adds to its road: an
-// Estimate (column_fit.h, word_fit.h, group_fit.h, joint_fit.h). A new form is another.
+// Estimate (column_fit.h, word_fit.h, group_fit.cpp, joint_fit.cpp). A new form is another, which
+// new_estimate() (road.cpp) chooses.
 #pragma once
 
 #include "pg/catalog/catalog.h"
@@ -72,7 +73,7 @@ class Estimate : public RowSink {
   // After fit():
   // Shows the notices and says what was made: of *fit all but what the road knows by itself, of
   // its record what was read and how it was fitted. record.engine: of the sums over pairs, if the
-  // core names one. table_rows: that the density stands for.
+  // core names one.
   virtual void describe(DensityFit* fit) const = 0;
   const kde::DensityBytes& density() const { return density_; }
   // Of one with groups: that of the column itself, which is stored beside it. Null: none.

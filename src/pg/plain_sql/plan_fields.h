@@ -4,8 +4,8 @@
 //   custom_scan_tlist  what the density's groups are by (a NULL of type text where the query has it
 //                      not), the bucket if there is one, then the aggregates
 //   custom_exprs       a list of the bounds' values, the conditions on groups, the bucket's
-//   function
-//                      and the passages, both with the column's value left open, as a list each
+//                      function and the passages, both with the column's value left open, as a
+//                      list each
 //   custom_private     a list of the rest, below
 //   custom_plans       the exact plan, whose target list is the scan's
 #pragma once
