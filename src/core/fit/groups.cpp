@@ -41,7 +41,7 @@ Status Groups::find(const GroupCodes& codes, Group** group) {
 }
 
 Status Groups::find_for_row(const GroupCodes& codes, Group** group) {
-  if (Status s = find(codes, group); !s.ok()) return s;
+  if (Status s = find(codes, group); !s.ok() || *group == nullptr) return s;
   Group& found = **group;
   if (blocks_ == 0 || found.last_block == blocks_ || found.whole != nullptr)
     return Status::success();
@@ -52,21 +52,21 @@ Status Groups::find_for_row(const GroupCodes& codes, Group** group) {
 
 Status Groups::add(const GroupCodes& codes, double x, std::span<const double> y) noexcept {
   Group* group = nullptr;
-  if (Status s = find_for_row(codes, &group); !s.ok()) return s;
+  if (Status s = find_for_row(codes, &group); !s.ok() || group == nullptr) return s;
   (group->whole != nullptr ? group->whole_rows : group->rows) += 1;
   return (group->whole != nullptr ? group->whole : group->sampler)->add(x, y);
 }
 
 Status Groups::add_null(const GroupCodes& codes) noexcept {
   Group* group = nullptr;
-  if (Status s = find_for_row(codes, &group); !s.ok()) return s;
+  if (Status s = find_for_row(codes, &group); !s.ok() || group == nullptr) return s;
   (group->whole != nullptr ? group->whole : group->sampler)->add_null();
   return Status::success();
 }
 
 Status Groups::begin_whole(const GroupCodes& codes) noexcept {
   Group* group = nullptr;
-  if (Status s = find(codes, &group); !s.ok()) return s;
+  if (Status s = find(codes, &group); !s.ok() || group == nullptr) return s;
   try {
     group->whole = std::make_unique<Sampler>(sampling_);
   } catch (const std::bad_alloc&) {
