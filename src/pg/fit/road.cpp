@@ -130,6 +130,7 @@ bool is_covered(const CatalogEntry& entry, const DensityRequest& request) {
   const FitRequest& asked = entry.request;
   bool covered =
       strcmp(asked.method, request.asked.method) == 0 && asked.max_error == 0 && !asked.exact &&
+      !asked.incremental && asked.query == nullptr &&
       asked.sample_rows == request.asked.sample_rows &&
       (!asked.seed_given || (request.asked.seed_given && asked.seed == request.asked.seed));
   for (int k = 0; covered && k < entry.key.measures; ++k)

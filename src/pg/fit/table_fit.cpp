@@ -105,8 +105,13 @@ void lock_columns(List* columns) {
     auto* column = static_cast<Column*>(lfirst(cell));
     if (is_left_out(column)) continue;
     const CatalogEntry* before = catalog_entry(column->key);
-    if (before != nullptr && before->key.measures > 0)
+    if (before == nullptr) continue;
+    if (before->key.measures > 0)
       column->reason = "Its density has measures, and stays: kde_refresh() fits it anew.";
+    else if (before->request.incremental)
+      column->reason = "Its density is incremental, and stays: kde_refresh() fits it anew.";
+    else if (before->request.query != nullptr)
+      column->reason = "Its density is stored by kde_store(), and stays.";
   }
 }
 

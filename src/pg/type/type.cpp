@@ -10,6 +10,7 @@
 #include "core/kde.h"
 
 extern "C" {
+#include "catalog/namespace.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
@@ -37,6 +38,14 @@ struct Text {
   const char* bytes;
   int size;
 };
+
+// Whether texts in it can be had in the server's.
+bool is_known_encoding(int encoding) {
+  const int own = GetDatabaseEncoding();
+  return PG_VALID_BE_ENCODING(encoding) &&
+         (encoding == own || encoding == PG_SQL_ASCII || own == PG_SQL_ASCII ||
+          OidIsValid(FindDefaultConversionProc(encoding, own)));
+}
 
 // In the server's encoding: itself, or palloc'ed. Errors: 22021, 22P05.
 Text in_server_encoding(std::string_view text, int encoding) {
@@ -138,7 +147,7 @@ Status receive(const char* wire, Size size, char* room, Datum* value) {
   std::uint8_t encoding;
   Status status = kde::from_wire(wire, size, room, &encoding, kde_pg::begin_core_work(1));
   if (!status.ok()) return status;
-  if (!PG_VALID_BE_ENCODING(encoding))
+  if (!is_known_encoding(encoding))
     return Status::error(Code::invalid_format, "unknown encoding %d", int{encoding});
   SET_VARSIZE(room, size);
   *value = PointerGetDatum(room);

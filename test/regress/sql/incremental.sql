@@ -284,6 +284,19 @@ SELECT try($$SELECT kde_store('orders', 'v', kde_sample('labelled', 'label'))$$)
 SELECT try($$SELECT kde_store('orders', 'v', query => 'SELECT public.kde_sample(''incremental.labelled'', ''label'')')$$);
 SELECT try($$SELECT kde_store('labelled', 'nothing', (SELECT d FROM daily LIMIT 1))$$);
 
+-- What was asked for otherwise stays: beside groups, and where the whole table is fitted.
+CREATE TABLE kept (k int, at int) PARTITION BY RANGE (k);
+CREATE TABLE kept_1 PARTITION OF kept FOR VALUES FROM (0) TO (5000);
+INSERT INTO kept SELECT i, i % 10 FROM generate_series(1, 4000) AS i;
+SELECT rows FROM kde_fit('kept', 'k', incremental => true);
+SELECT rows FROM kde_fit('kept', 'k', group_by => 'at');
+SELECT kde_store('kept', 'at', query => 'SELECT public.kde_agg(at) FROM incremental.kept WHERE at < 5');
+SELECT rows FROM kde_fit('kept', 'at', group_by => 'k');
+SELECT reason FROM kde_fit('kept');
+SELECT column_names, incremental, refresh_query FROM kde_densities_full
+WHERE relation = 'kept'::regclass AND group_by IS NULL ORDER BY column_names;
+SELECT approx_count('kept.at');
+
 SET client_min_messages = warning;
 DROP SCHEMA incremental CASCADE;
 SELECT count(*) FROM kde_aqp.part;

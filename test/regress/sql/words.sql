@@ -158,6 +158,7 @@ SELECT approx_count(kde_density('kinds.t'), 'word 3'), approx_count(kde_density(
        approx_count(kde_density('kinds.u'), '00000000-0000-0000-0000-000000000001');
 -- Its words are f and t, of which two are the same, or more are told of than there are.
 SELECT replace(kde_density('kinds.b')::text, '66740000', '74740000')::kde;
+SELECT overlay(kde_density('kinds.b')::text PLACING '07' FROM 5 FOR 2)::kde;
 SELECT replace(kde_density('kinds.b')::text, '0000006000000002', '0000006000000003')::kde;
 -- Without them.
 SELECT approx_count(substr(set_byte(b, 12, 0), 1, length(b) - 96)::text::kde, true)
