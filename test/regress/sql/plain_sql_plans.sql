@@ -38,7 +38,10 @@ EXECUTE below (NULL, 299);
 CREATE VIEW by_region AS SELECT region, count(*) AS n, avg(qty) FROM sales WHERE sold_on < '2026-07-01' GROUP BY region;
 SELECT set_config('kde_aqp.approximate', 'off', false), pg_get_viewdef('by_region') AS off \gset
 SET kde_aqp.approximate = 'all';
+-- The definition is the server's version's own, so it is not echoed.
+\set ECHO none
 SELECT pg_get_viewdef('by_region') = :'off' AS same, :'off' ~ 'count' AS there;
+\set ECHO queries
 SELECT root -> 'Custom Plan Provider' AS node, root -> 'Output' AS output, root -> 'Density' AS density, root -> 'Range' AS range, replace((root -> 'Groups')::text, 'sales.', '') AS groups, root -> 'Filter' AS filter, nodes
 FROM plan('SELECT upper(region), count(*) * 2 FROM sales WHERE sold_on < ''2026-07-01'' AND region > ''B'' GROUP BY region HAVING sum(qty) > 100');
 SELECT root -> 'Output' AS output, nodes FROM plan('SELECT region, n * 2 FROM by_region WHERE n > 100');
