@@ -68,6 +68,13 @@ for my $format ('text', 'binary') {
     is($node->safe_psql('postgres', 'SELECT count(*) FROM sent JOIN original USING (n, d)'), '4', 'and go back');
   }
 }
+# As long as a fit takes there, and twice as long here.
+$node->safe_psql('latin1', q{CREATE TABLE long AS SELECT repeat(chr(233), 1000) || i % 4 AS w, i FROM generate_series(1, 1000) AS i;
+  SELECT kde_fit('long', 'w'), kde_fit('long', 'i', group_by => 'w');
+  TRUNCATE received; INSERT INTO received SELECT 1, group_by IS NOT NULL, kde_density(name) FROM kde_densities_full});
+pass_on('latin1', 'postgres', 'text', 'UTF8');
+is($node->safe_psql('postgres', q{SELECT octet_length(t.value), t.count FROM (SELECT d FROM sent WHERE (kde_info(d)).value_type = 'category' OFFSET 0) AS r, approx_top(d, 1) AS t
+  UNION ALL SELECT octet_length(group_key), count FROM (SELECT d FROM sent WHERE grouped OFFSET 0) AS r, approx_groups(d) LIMIT 2}), "2001|250\n2001|250", 'long words and keys come, too');
 # What the other has no character for, and what is no character.
 my $value = $node->safe_psql('postgres', q{CREATE TABLE euro AS SELECT U&'\20AC' AS w FROM generate_series(1, 9);
   SELECT kde_fit('euro', 'w') IS NULL; SELECT kde_density('euro.w')});

@@ -73,7 +73,9 @@ std::size_t density_size(const void* bytes, std::size_t available);
 // All of a density's groups, and a density with them, at most.
 inline constexpr std::size_t kMostGroupsBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kMostDensityBytes = std::size_t{16} << 20;
+// At a fit; in the encoding of another database it may be up to four times as long.
 inline constexpr std::size_t kMostKeyBytes = 1024;
+inline constexpr std::size_t kMostStoredKeyBytes = 4 * kMostKeyBytes;
 
 // The rules above, of bytes of unknown origin behind a valid density and its measures. Errors:
 // invalid_format, cancelled.

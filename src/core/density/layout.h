@@ -86,7 +86,8 @@ class Walk {
     for (std::uint32_t i = 0; i < groups->groups; ++i) {
       const std::size_t at = at_;
       const auto* group = pass<GroupHeader>();
-      if (group == nullptr || (group->key_bytes != kNoKey && group->key_bytes > kMostKeyBytes) ||
+      if (group == nullptr ||
+          (group->key_bytes != kNoKey && group->key_bytes > kMostStoredKeyBytes) ||
           pass<char>(key_size(*group)) == nullptr || measured() == nullptr ||
           group->bytes != at_ - at)
         return nullptr;

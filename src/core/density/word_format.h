@@ -63,7 +63,9 @@ inline std::uint8_t spread_code(double variance) {
 inline double spread_of(std::uint8_t code) { return code == 0 ? 0 : std::exp2((code - 65) / 8.0); }
 
 inline constexpr std::size_t kMostWords = 65535;
+// At a fit; in the encoding of another database it may be up to four times as long.
 inline constexpr std::size_t kMostWordBytes = 1024;
+inline constexpr std::size_t kMostStoredWordBytes = 4 * kMostWordBytes;
 // A density's words with all that belongs to them, by default and at most.
 inline constexpr std::size_t kWordsBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kMostWordsBytes = std::size_t{1} << 20;

@@ -88,7 +88,7 @@ Status validate_words(const Header* density) {
   std::uint32_t before = 0;
   for (std::uint32_t i = 0; i < h.words; ++i) {
     if (words.end_[i] < before || words.end_[i] > h.text_bytes ||
-        words.end_[i] - before > kMostWordBytes)
+        words.end_[i] - before > kMostStoredWordBytes)
       return invalid("a word is out of place");
     before = words.end_[i];
     if (words.word(i).find('\0') != std::string_view::npos) return invalid("a word has a zero");
