@@ -2,6 +2,7 @@
 #include "pg/advise/advise_text.h"
 
 #include "pg/base/tree_walk.h"
+#include "pg/plain_sql/buckets.h"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -351,26 +352,6 @@ const char* stand_in(Oid function, int argument) {
       return argument == 1 ? "0" : argument == 0 ? nullptr : kNumber;
     default:
       return nullptr;
-  }
-}
-
-bool is_rounding(Oid function) {
-  switch (function) {
-    case F_FLOOR_FLOAT8:
-    case F_CEIL_FLOAT8:
-    case F_CEILING_FLOAT8:
-    case F_TRUNC_FLOAT8:
-    case F_ROUND_FLOAT8:
-    case F_FLOOR_NUMERIC:
-    case F_CEIL_NUMERIC:
-    case F_CEILING_NUMERIC:
-    case F_TRUNC_NUMERIC:
-    case F_TRUNC_NUMERIC_INT4:
-    case F_ROUND_NUMERIC:
-    case F_ROUND_NUMERIC_INT4:
-      return true;
-    default:
-      return false;
   }
 }
 

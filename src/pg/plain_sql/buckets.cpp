@@ -32,6 +32,26 @@ extern "C" {
 
 namespace kde_pg {
 
+bool is_rounding(Oid function) {
+  switch (function) {
+    case F_FLOOR_FLOAT8:
+    case F_CEIL_FLOAT8:
+    case F_CEILING_FLOAT8:
+    case F_TRUNC_FLOAT8:
+    case F_ROUND_FLOAT8:
+    case F_FLOOR_NUMERIC:
+    case F_CEIL_NUMERIC:
+    case F_CEILING_NUMERIC:
+    case F_TRUNC_NUMERIC:
+    case F_TRUNC_NUMERIC_INT4:
+    case F_ROUND_NUMERIC:
+    case F_ROUND_NUMERIC_INT4:
+      return true;
+    default:
+      return false;
+  }
+}
+
 namespace {
 
 // A function of a chain, and where it may fall: where its argument passes a change of the zone's
@@ -119,19 +139,8 @@ Link function_link(const FuncExpr* f) {
   if (args == NIL) return Link();
   Node* first = static_cast<Node*>(linitial(args));
   Node* second = list_length(args) > 1 ? static_cast<Node*>(lsecond(args)) : nullptr;
+  if (is_rounding(f->funcid)) return inside(first);
   switch (f->funcid) {
-    case F_FLOOR_FLOAT8:
-    case F_CEIL_FLOAT8:
-    case F_CEILING_FLOAT8:
-    case F_TRUNC_FLOAT8:
-    case F_ROUND_FLOAT8:
-    case F_FLOOR_NUMERIC:
-    case F_CEIL_NUMERIC:
-    case F_CEILING_NUMERIC:
-    case F_TRUNC_NUMERIC:
-    case F_TRUNC_NUMERIC_INT4:
-    case F_ROUND_NUMERIC:
-    case F_ROUND_NUMERIC_INT4:
     case F_DATE_TIMESTAMP:
     case F_TIMESTAMP_DATE:
     case F_TO_TIMESTAMP_FLOAT8:

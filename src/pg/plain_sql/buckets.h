@@ -12,6 +12,9 @@ extern "C" {
 
 namespace kde_pg {
 
+// Whether it is a function of the server's that rounds a number: floor, ceil, trunc or round.
+bool is_rounding(Oid function);
+
 // Whether a GROUP BY expression is such a function of the column and of constants, and of nothing
 // else of the table.
 bool is_bucket(Node* node, AttrNumber column);
