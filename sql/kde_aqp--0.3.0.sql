@@ -815,10 +815,19 @@ CREATE FUNCTION kde_aqp.agg_measure_row(state internal, value anyelement, measur
 AS 'MODULE_PATHNAME', 'kde_agg_measure_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.agg_measure_row(internal, anyelement, double precision) IS
     'aggregate transition function';
-CREATE FUNCTION kde_aqp.summary_row(state internal, value anyelement) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_summary_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.summary_row(internal, anyelement) IS
+CREATE FUNCTION kde_aqp.cells_row(state internal, VARIADIC "any") RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_cells_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.cells_row(internal, "any") IS
     'aggregate transition function';
+CREATE FUNCTION kde_aqp.cells_combine(state internal, other internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_cells_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.cells_combine(internal, internal) IS 'aggregate combine function';
+CREATE FUNCTION kde_aqp.cells_serialize(state internal) RETURNS bytea
+AS 'MODULE_PATHNAME', 'kde_cells_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.cells_serialize(internal) IS 'aggregate serial function';
+CREATE FUNCTION kde_aqp.cells_deserialize(bytes bytea, state internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_cells_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.cells_deserialize(bytea, internal) IS 'aggregate deserial function';
 CREATE FUNCTION kde_aqp.rollup_row(state internal, density kde) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.rollup_row(internal, kde) IS 'aggregate transition function';
@@ -881,14 +890,14 @@ CREATE AGGREGATE kde_agg(value anyelement, measure double precision) (
 COMMENT ON AGGREGATE kde_agg(anyelement, double precision) IS
     'density of every value, and the sums of a measure over its ranges';
 -- What a fit of every row reads: the state, for the fit to go on with.
-CREATE AGGREGATE kde_aqp.summary(value anyelement) (
-    SFUNC = kde_aqp.summary_row, STYPE = internal, SSPACE = 16384,
-    FINALFUNC = kde_aqp.agg_serialize, FINALFUNC_MODIFY = READ_WRITE,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+CREATE AGGREGATE kde_aqp.cells(VARIADIC "any") (
+    SFUNC = kde_aqp.cells_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.cells_serialize, FINALFUNC_MODIFY = READ_WRITE,
+    COMBINEFUNC = kde_aqp.cells_combine,
+    SERIALFUNC = kde_aqp.cells_serialize, DESERIALFUNC = kde_aqp.cells_deserialize,
     PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_aqp.summary(anyelement) IS
-    'summary of every value, for fits';
+COMMENT ON AGGREGATE kde_aqp.cells(VARIADIC "any") IS
+    'a column and its measures, every row, counted into cells with round ends, for fits';
 CREATE AGGREGATE rollup(density kde) (
     SFUNC = kde_aqp.rollup_row, STYPE = internal, SSPACE = 16384,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,

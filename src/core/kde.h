@@ -2,6 +2,7 @@
 // quickly compiled. What talks to the device service includes core/device/ besides.
 //
 //   summary/       rows added up, and merged      Summary, Measures
+//   grid/          cells with round ends           GridCells
 //   sampling/      what a scan reads and feeds    choose_blocks, Sampler, Sample
 //   fit/, joint/   from a sample to a density     fit_column, fit_joint, finish
 //   density/       a density's bytes              DensityBytes, DensityView, validate, to_wire
@@ -28,8 +29,10 @@
 #include "core/density/word_format.h"
 #include "core/estimate/kernel_estimate.h"
 #include "core/fit/fit.h"
+#include "core/fit/fit_cells.h"
 #include "core/fit/groups.h"
 #include "core/fit/words.h"
+#include "core/grid/owned_cells.h"
 #include "core/integrate/drift.h"
 #include "core/integrate/word_drift.h"
 #include "core/integrate/integrate.h"

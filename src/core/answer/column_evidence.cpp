@@ -187,12 +187,9 @@ class Sampling {
       out.lower = out.estimate - std::hypot(out.estimate - out.lower, all);
       out.upper = out.estimate + std::hypot(out.upper - out.estimate, all);
     }
-    const double stored = h_.error * h_.rows;
-    for (const End& end : {lower_end(range), upper_end(range)}) {
-      if (!end.cuts(h_)) continue;
-      out.lower -= stored;
-      out.upper += stored;
-    }
+    const Reach stored = stored_reach(density_, range);
+    out.lower -= stored.below;
+    out.upper += stored.above;
     out.lower = std::clamp(out.lower, 0.0, out.estimate);
     if (h_.rows_variance == 0) out.upper = std::min(out.upper, h_.rows);
     out.upper = std::max(out.upper, out.estimate);
@@ -232,14 +229,22 @@ struct Hull {
   double magnitude() const { return std::max(std::fabs(low), std::fabs(high)); }
 };
 
+// With round ends E is at most the rows of x's own cell, and between its ends three quarters of that
+// on average.
+constexpr double kMeanWithin = 0.75;
+
 // What the error of the mass beyond each end does to a sum of |x - about|, in rows times x. With E
 // the error of the rows below x, int (x - about) dF is off by [(x - about) E] - int E dx.
 double stored_error(const DensityView& d, const Range& r, const Hull& hull, double about) {
   const Header& h = d.header();
   const double rows = h.error * h.rows;
   double out = 0;
-  for (const End& end : {lower_end(r), upper_end(r)})
+  for (const End& end : {lower_end(r), upper_end(r)}) {
     if (end.cuts(h)) out += product(rows, std::fabs(end.x - about));
+    const CutCell cut = end.open ? CutCell{} : cut_cell(d, end.x, end.inclusive == end.upper);
+    out += product(std::max(cut.below, cut.rows - cut.below), std::fabs(end.x - about));
+  }
+  out += kMeanWithin * rows_times_width(d, r);
   return out +
          product(rows, std::min(hull.high, hull.column_high) - std::max(hull.low, hull.column_low));
 }
@@ -491,6 +496,9 @@ double variance_half(const DensityView& d, const Range& range, const Hull& hull,
     for (const End& end : {lower_end(range), upper_end(range)}) cuts |= end.cuts(h);
     if (h.error > 0)
       half += product(h.error * h.rows / m.finite, (cuts ? 4 : 2) * farthest * farthest);
+    const Reach stored = h.error > 0 ? Reach{} : stored_reach(d, range);
+    half += product(2 * kMeanWithin * rows_times_width(d, range) / m.finite, farthest) +
+            product(2 * std::max(stored.below, stored.above) / m.finite, farthest * farthest);
   }
   // A fit has the totals of the values themselves, where these are doubles.
   const bool exact = has_whole_numbers(h) || are_doubles(h.value_type);
@@ -572,6 +580,13 @@ Interval quantile_interval(const DensityView& density, double q, const IntervalO
   const double reach = h.error + changed.rows / h.rows;
   out.lower = quantile(density, std::max(low - reach, 0.0));
   out.upper = quantile(density, std::min(high + reach, 1.0));
+  // Within a cell a value may be anywhere, and the last of its rows is told as its end.
+  const CutCell first = cut_cell(density, std::nextafter(out.lower, -kInfinity), true);
+  const CutCell at_first = cut_cell(density, out.lower, false);
+  const CutCell last = cut_cell(density, out.upper, true);
+  for (const CutCell& cell : {first, at_first})
+    if (cell.rows > 0) out.lower = std::min(out.lower, cell.low);
+  if (last.rows > 0) out.upper = std::max(out.upper, last.high);
   if (unseen_below) out.lower = std::min(out.lower, least_unseen(h));
   if (unseen_above) out.upper = std::max(out.upper, greatest_unseen(h));
   // A quantile may be put together of two rows.

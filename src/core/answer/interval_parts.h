@@ -73,4 +73,27 @@ inline End upper_end(const Range& r) {
   return {r.upper, r.upper_unbounded, r.upper_inclusive, true};
 }
 
+// How far the rows of a range may be from their count by what is stored: Header::error of them at
+// either end that it cuts; with round ends (kRoundEnds) those of the cells that ends cut, all of
+// which may lie on either side.
+inline Reach stored_reach(const DensityView& d, const Range& r) {
+  const Header& h = d.header();
+  Reach out;
+  for (const End& end : {lower_end(r), upper_end(r)}) {
+    if (!end.cuts(h)) continue;
+    out.below += h.error * h.rows;
+    out.above += h.error * h.rows;
+  }
+  if ((h.flags & kRoundEnds) == 0) return out;
+  // Rows at a lower end that takes them in are not below it.
+  const CutCell low = r.lower_unbounded ? CutCell{} : cut_cell(d, r.lower, !r.lower_inclusive);
+  const CutCell high = r.upper_unbounded ? CutCell{} : cut_cell(d, r.upper, r.upper_inclusive);
+  if (low.rows > 0 && high.rows > 0 && low.low == high.low) {
+    const double within = std::max(high.below - low.below, 0.0);
+    return {out.below + within, out.above + high.rows - within};
+  }
+  return {out.below + (low.rows - low.below) + high.below,
+          out.above + low.below + (high.rows - high.below)};
+}
+
 }  // namespace kde

@@ -81,8 +81,14 @@ class Answer {
 
   // Of the mean of y - origin, whose sum double precision may have off by `rounding`.
   double stored_beyond_origin(const RangeMoments& m, double fewest, double rounding) const {
+    const auto rounded = [this](MeasurePart p) {
+      if (!m_.has(p)) return 0.0;
+      const Header& h = measure_.part(p).header();
+      return h.error * h.rows * ends_cut(h);
+    };
     const double sums =
-        m_.scale * m_.unit * (part_error(MeasurePart::above) + part_error(MeasurePart::below)) +
+        m_.scale * m_.unit *
+            (rounded(MeasurePart::above) + rounded(MeasurePart::below) + sum_within_cells()) +
         ends_cut() * m_.slack;
     const double error = sums + std::fabs(m.mean - m_.origin) * count_error() + rounding;
     return error > 0 ? error / std::max(fewest, 0.0) : 0;
@@ -149,8 +155,8 @@ class Answer {
   // At both ends.
   double count_error() const {
     if (m_.has(MeasurePart::rows)) return m_.scale * part_error(MeasurePart::rows);
-    const Header& h = density_.header();
-    return h.error * h.rows * ends_cut(h);
+    const Reach stored = stored_reach(density_, range_);
+    return std::max(stored.below, stored.above);
   }
 
  private:
@@ -241,9 +247,31 @@ class Answer {
   // At both ends, in the part's weights.
   double part_error(MeasurePart p) const {
     if (!m_.has(p)) return 0;
-    const Header& h = measure_.part(p).header();
-    return h.error * h.rows * ends_cut(h);
+    const Reach stored = stored_reach(measure_.part(p), range_);
+    return std::max(stored.below, stored.above);
   }
+
+  bool has_round_ends() const { return (density_.header().flags & kRoundEnds) != 0; }
+
+  // How far the sum of y - origin may be off, in units, where ends cut cells: of k of a cell's n rows
+  // it is at most sqrt(n sum of its squares), by Cauchy's and Schwarz's inequality, and so is its
+  // distance from their share of the whole.
+  double sum_within_cells() const {
+    if (!has_round_ends() || !m_.has(MeasurePart::squares)) return 0;
+    const DensityView rows =
+        m_.has(MeasurePart::rows) ? measure_.part(MeasurePart::rows) : density_;
+    const DensityView squares = measure_.part(MeasurePart::squares);
+    const double rounded = 2 * squares.header().error * squares.header().rows;
+    double out = 0;
+    for (const End& end : {lower_end(range_), upper_end(range_)}) {
+      if (end.open) continue;
+      const bool inclusive = end.inclusive == end.upper;
+      const double n = cut_cell(rows, end.x, inclusive).rows;
+      if (n > 0) out += std::sqrt(n * (cut_cell(squares, end.x, inclusive).rows + rounded));
+    }
+    return out;
+  }
+
   int ends_cut(const Header& h) const {
     return int{lower_end(range_).cuts(h)} + int{upper_end(range_).cuts(h)};
   }

@@ -45,13 +45,14 @@ constexpr void fields(T& h, Visit&& visit) {
   visit("version", h.version);
   visit("kind", h.kind);
   visit("kernel", h.kernel, one_of(kKernels));
-  visit("flags", h.flags, flags_to(kFitted));
+  visit("flags", h.flags, flags_to(kRoundEnds));
   visit("value type", h.value_type, one_of(kValueTypes));
   visit("method", h.method, FieldRange{1, kMethods - 1.0});
   visit("measures", h.measures, FieldRange{0, kMaxMeasures});
   visit("grouped", h.grouped, FieldRange{0, 1});
   visit("words", h.words, FieldRange{0, 1});
   visit("reserved", h.reserved, kZero);
+  visit("grid level", h.grid_level);
   visit("atoms", h.atoms);
   visit("blocks", h.blocks);
   visit("rows", h.rows, kCount);

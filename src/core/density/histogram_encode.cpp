@@ -52,7 +52,7 @@ bool is_whole(double x) { return x == std::floor(x); }
 class Encoder {
  public:
   Encoder(const Header& header, std::size_t budget)
-      : header_(header), budget_(budget), packing_(header.max) {}
+      : header_(header), budget_(budget), packing_(header) {}
 
   Status encode(std::span<const HistogramCell> cells, double slack, DensityBytes* density) {
     if (Status s = steps_of_cells(header_, cells, &all_); !s.ok()) return s;

@@ -2,6 +2,8 @@
 // a block have fields of one width, which the widest needs, and a block costs 24 bytes.
 #include "core/density/histogram_pack.h"
 
+#include "core/density/histogram_view.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -62,6 +64,33 @@ int rows_shift_of(double rows) { return rows < 1 ? 0 : std::min(floor_log2(rows)
 
 }  // namespace
 
+HistogramPacking::HistogramPacking(const Header& header)
+    : max_(header.max),
+      has_round_ends_((header.flags & kRoundEnds) != 0),
+      has_grid_(header.grid_level > 0),
+      place_(place_bytes(header)) {
+  const int most = has_round_ends_ && header.lattice_step == 0 && !has_grid_ ? 0 : kMostShift;
+  for (int i = 0; i <= most; ++i) {
+    key_unit_[i] = static_cast<std::uint64_t>(key_unit(header, static_cast<unsigned>(i)));
+    if (key_unit_[i] != 0) most_key_shift_ = i;
+  }
+}
+
+// The coarsest step of the grid that a width is a multiple of. guess: of the cell before.
+std::uint8_t HistogramPacking::round_shift(std::uint64_t width, std::uint8_t guess) const {
+  const auto divides = [&](int i) { return key_unit_[i] != 0 && width % key_unit_[i] == 0; };
+  int best = 0;
+  int i = divides(guess) ? guess : 0;
+  // Each divides the next, but for those finer than the lattice's.
+  for (; i <= most_key_shift_; ++i) {
+    if (divides(i))
+      best = i;
+    else if (key_unit_[i] != 0)
+      break;
+  }
+  return static_cast<std::uint8_t>(best);
+}
+
 double HistogramPacking::rows(std::uint64_t units) const {
   return static_cast<double>(units) * unit_;
 }
@@ -74,11 +103,14 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
   const std::vector<Step>& list = steps.list;
   cells_.clear();
   lattice_ = steps.lattice;
+  is_by_largest_ = rounding.rows_share > 0;
   if (list.empty() || !(steps.rows() > 0)) return;
   cells_.reserve(list.size() + list.size() / 2);
   first_key_ = list.front().key;
   const bool tolerant = rounding.tolerance.rows > 0;
-  const bool rounded = !rounding.exact && (tolerant || unit_ != 1);
+  const bool rounded = rounding.rows_share > 0 || (!rounding.exact && (tolerant || unit_ != 1));
+  const double cell_share =
+      rounding.rows_share > 0 ? rounding.rows_share : std::min(kCellShare, rounding.width);
   std::uint64_t through = 0;
   std::int64_t end = first_key_;  // of the last cell
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -93,9 +125,8 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
         lattice_ || rounding.exact ? 0 : static_cast<std::uint8_t>(key_shift_at(list, i, rounding));
     const auto rows_shift = [&](std::uint64_t own) {
       if (!rounded) return 0;
-      return rows_shift_of(tolerant
-                               ? kRowsShare * rounding.tolerance.at(s) / unit_
-                               : std::min(kCellShare, rounding.width) * static_cast<double>(own));
+      return rows_shift_of(tolerant ? kRowsShare * rounding.tolerance.at(s) / unit_
+                                    : cell_share * static_cast<double>(own));
     };
     if (at_below > through) {
       if (list[i - 1].key != end) {
@@ -129,8 +160,14 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
     through = at_through;
     end = s.key;
   }
-  // So that the rows add up.
-  cells_.back().rows_shift = 0;
+  if (!has_round_ends_) return;
+  std::int64_t before = first_key_;
+  std::uint8_t guess = 0;
+  for (Cell& cell : cells_) {
+    guess = round_shift(static_cast<std::uint64_t>(cell.key - before), guess);
+    cell.key_shift = guess;
+    before = cell.key;
+  }
 }
 
 void HistogramPacking::list_chunks() {
@@ -146,7 +183,8 @@ void HistogramPacking::list_chunks() {
       Chunk chunk{};
       chunk.begin = i;
       chunk.after_zero = crosses;
-      chunk.key_shift = chunk.rows_shift = kMostShift;
+      chunk.key_shift = kMostShift;
+      chunk.rows_shift = is_by_largest_ ? 0 : kMostShift;
       chunks_.push_back(chunk);
     }
     Chunk& chunk = chunks_.back();
@@ -154,7 +192,12 @@ void HistogramPacking::list_chunks() {
     chunk.points |= cell.point;
     chunk.ranges |= !cell.point;
     chunk.key_shift = std::min(chunk.key_shift, cell.key_shift);
-    chunk.rows_shift = std::min(chunk.rows_shift, cell.rows_shift);
+    if (!is_by_largest_)
+      chunk.rows_shift = std::min(chunk.rows_shift, cell.rows_shift);
+    else if (cell.through > below)
+      chunk.rows_shift = std::max(chunk.rows_shift, cell.rows_shift);
+    // So that the rows add up.
+    if (i + 1 == cells_.size()) chunk.rows_shift = 0;
     // Of a point that crosses 0 nobody asks.
     const auto width = static_cast<std::uint64_t>(cell.key) - static_cast<std::uint64_t>(begin);
     std::uint64_t& widest = i == chunk.begin ? chunk.first_width : chunk.other_width;
@@ -194,10 +237,11 @@ std::size_t HistogramPacking::plan_blocks() {
       }
       const std::size_t bits =
           (all.points && all.ranges ? 1 : 0) +
-          static_cast<std::size_t>(std::bit_width(all.other_width >> all.key_shift)) +
+          static_cast<std::size_t>(std::bit_width(quanta(all.other_width, all.key_shift))) +
           static_cast<std::size_t>(std::bit_width(all.rows >> all.rows_shift));
       const std::size_t bytes =
-          best[i].bytes + sizeof(HistogramBlock) + ((all.end - all.begin) * bits + 7) / 8;
+          best[i].bytes + sizeof(HistogramBlock) +
+          ((all.end - all.begin) * bits + 8 * place_ - 1) / (8 * place_) * place_;
       if (bytes < best[j + 1].bytes) best[j + 1] = {bytes, i, all.key_shift, all.rows_shift};
     }
   }
@@ -220,7 +264,8 @@ void HistogramPacking::append_packed(std::int64_t key, std::uint64_t below, std:
   Step s;
   s.key = key;
   // Rounded up, it stands for the greatest value.
-  s.x = lattice_ ? static_cast<double>(key) : (key >= key_of(max_) ? max_ : value_of_key(key));
+  s.x = lattice_ || has_grid_ ? static_cast<double>(key)
+                              : (key >= key_of(max_) ? max_ : value_of_key(key));
   s.below = rows(below);
   s.through = rows(through);
   std::vector<Step>& list = packed_.list;
@@ -243,7 +288,7 @@ void HistogramPacking::pack_block(const Block& planned) {
   block.rows_shift = planned.rows_shift;
 
   const int shift = planned.key_shift;
-  const std::uint64_t half = shift > 0 ? std::uint64_t{1} << (shift - 1) : 0;
+  const std::uint64_t half = shift > 0 && !has_round_ends_ ? std::uint64_t{1} << (shift - 1) : 0;
   std::uint64_t quanta[kHistogramCells], own[kHistogramCells];
   std::uint64_t all_quanta = 0, all_units = 0, used_quanta = 0, used_units = 0;
   bool points = false, ranges = false;
@@ -256,7 +301,9 @@ void HistogramPacking::pack_block(const Block& planned) {
     if (cell.key > block.first_key) {
       const auto distance =
           static_cast<std::uint64_t>(cell.key) - static_cast<std::uint64_t>(block.first_key);
-      if (!lattice_ && cell.key == 0)
+      if (has_round_ends_)
+        q = this->quanta(distance, shift);
+      else if (!lattice_ && cell.key == 0)
         q = distance >> shift;  // not beyond 0
       else if (!lattice_ && cell.key == key_of(max_))
         q = (distance + (half > 0 ? 2 * half - 1 : 0)) >> shift;
@@ -266,6 +313,8 @@ void HistogramPacking::pack_block(const Block& planned) {
     const bool distinct = !cell.point || (c > 0 && cells_[i - 1].point);
     quanta[c] = std::max(q, all_quanta + (distinct ? 1 : 0)) - all_quanta;
     own[c] = ((cell.through - before) >> planned.rows_shift) - all_units;
+    // What rounding left is none of a gap's.
+    if (is_by_largest_ && cell.through == (i > 0 ? cells_[i - 1].through : 0)) own[c] = 0;
     const std::uint64_t below = units_;
     all_quanta += quanta[c];
     all_units += own[c];
@@ -273,7 +322,9 @@ void HistogramPacking::pack_block(const Block& planned) {
     used_units |= own[c];
     points |= cell.point;
     ranges |= !cell.point;
-    key_ = block.first_key + static_cast<std::int64_t>(all_quanta << shift);
+    key_ =
+        block.first_key + static_cast<std::int64_t>(has_round_ends_ ? all_quanta * key_unit_[shift]
+                                                                    : all_quanta << shift);
     units_ = before + (all_units << planned.rows_shift);
     append_packed(key_, cell.point ? below : units_, units_);
   }
@@ -282,7 +333,7 @@ void HistogramPacking::pack_block(const Block& planned) {
                                  : CellKinds::ranges;
   block.key_bits = static_cast<std::uint8_t>(std::bit_width(used_quanta));
   block.rows_bits = static_cast<std::uint8_t>(std::bit_width(used_units));
-  block.byte = static_cast<std::uint16_t>(bits_.next_byte());
+  block.byte = static_cast<std::uint16_t>(bits_.next_place(place_));
   for (std::size_t c = 0; c <= block.last_cell; ++c) {
     if (block.kinds == CellKinds::mixed) bits_.put(cells_[planned.begin + c].point ? 1 : 0, 1);
     bits_.put(quanta[c], block.key_bits);

@@ -2,7 +2,7 @@
 //
 // Rows are rounded as cumulative sums, downwards, to multiples of a block's unit: so errors do not
 // add up, and what one block leaves the next one has. Values are rounded to whole multiples of
-// 2^key_shift. A step may be moved by a share of the cells at its sides, and by what a share of the
+// 2^key_shift, or with round ends told in multiples of a step of the grid. A step may be moved by a share of the cells at its sides, and by what a share of the
 // tolerance has of their rows.
 #pragma once
 
@@ -17,7 +17,10 @@
 namespace kde {
 
 struct Rounding {
-  bool exact = false;     // nothing is rounded
+  bool exact = false;  // nothing is rounded
+  // Of exact values: rows are rounded to this share of the largest of some neighbouring cells'; 0:
+  // they are not.
+  double rows_share = 0;
   Tolerance tolerance{};  // of the steps; rows 0: rows of less than 2^53 units stay
   double width = 0;       // a value moves by at most this share of a cell's width
 };
@@ -33,10 +36,10 @@ class BitWriter {
     if (bits > 0) words_[word] |= field << shift;
     if (shift + bits > 64) words_[word + 1] |= field >> (64 - shift);
   }
-  // Where the next block's cells begin.
-  std::size_t next_byte() {
-    bit_ = (bit_ + 7) / 8 * 8;
-    return bit_ / 8;
+  // Where the next block's cells begin, in so many bytes.
+  std::size_t next_place(std::size_t bytes) {
+    bit_ = (bit_ + 8 * bytes - 1) / (8 * bytes) * (8 * bytes);
+    return bit_ / (8 * bytes);
   }
   const std::vector<std::uint64_t>& words() const { return words_; }
 
@@ -54,8 +57,8 @@ DensityBytes lay_out(Header header, std::span<const double> atom_value,
 // What is to be packed, and how.
 class HistogramPacking {
  public:
-  // max: Header::max, for which keys beyond it stand.
-  explicit HistogramPacking(double max) : max_(max) {}
+  // Of the header are used: max, for which keys beyond it stand, and what keys are multiples of.
+  explicit HistogramPacking(const Header& header);
 
   // Divides steps into blocks. unit: of rows; all rows are less than 2^53 of them. Returns about the
   // bytes it will take, of blocks and words.
@@ -98,9 +101,18 @@ class HistogramPacking {
   std::uint64_t units(double rows) const;
   double rows(std::uint64_t units) const;
 
+  std::uint8_t round_shift(std::uint64_t width, std::uint8_t guess) const;
+  std::uint64_t quanta(std::uint64_t width, int key_shift) const {
+    return has_round_ends_ ? width / key_unit_[key_shift] : width >> key_shift;
+  }
+
   double max_;
+  bool has_round_ends_, has_grid_;
+  std::size_t place_;
+  std::uint64_t key_unit_[64] = {};  // by key_shift; 0: there is no such
+  int most_key_shift_ = 0;
   double unit_ = 1;
-  bool lattice_ = false;
+  bool lattice_ = false, is_by_largest_ = false;
   std::int64_t first_key_ = 0;
   std::vector<Cell> cells_;
   std::vector<Chunk> chunks_;

@@ -2,6 +2,7 @@
 #include "core/density/checks.h"
 #include "core/density/fields.h"
 #include "core/density/histogram_view.h"
+#include "core/grid/round_ends.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,6 +40,14 @@ Status validate_header(const Header& h) {
     return invalid("rows without a row that was read");
   if (h.blocks > 0 && !(h.row_unit > 0)) return invalid("unit of the cells' rows is 0");
   if (h.blocks == 0 && h.cell_rows > 0) return invalid("rows of cells without cells");
+  if ((h.flags & kRoundEnds) != 0 && ((h.flags & kBounded) == 0 || h.words != 0))
+    return invalid("round ends of what has none");
+  if (h.grid_level > 0) {
+    const RoundEnds ends(chain_of(h.value_type));
+    if ((h.flags & kRoundEnds) == 0 || h.lattice_step > 0 || h.grid_level > ends.levels() ||
+        !(std::max(std::fabs(h.min), std::fabs(h.max)) < kMostIndex * ends.step(h.grid_level - 1)))
+      return invalid("level of the grid is out of range");
+  }
   return Status::success();
 }
 
@@ -68,10 +77,15 @@ struct KeyLimits {
       : low(key_of(-std::numeric_limits<double>::max())),
         // Rounded up, a key stands for max, whatever it is.
         high(std::numeric_limits<std::int64_t>::max()) {
-    if (h.lattice_step > 0) {
+    if (h.grid_level > 0) {
+      // An open range may have what is at min and max.
+      low = 2 * (grid_key(h, h.min) / 2 - 2);
+      high = 2 * (grid_key(h, h.max) / 2 + 2);
+    } else if (h.lattice_step > 0) {
       // A range begins at the point before its first.
       low = point(h, h.min) - 1;
-      high = point(h, h.max);
+      // An open range ends behind its last.
+      high = point(h, h.max) + ((h.flags & kRoundEnds) != 0 ? 1 : 0);
     }
   }
 
@@ -86,25 +100,30 @@ struct KeyLimits {
 Status validate_cells(const DensityView& d, int b, const KeyLimits& limits, std::int64_t* last) {
   const Header& h = d.header();
   const HistogramBlock& block = d.block(b);
+  if (h.grid_level > 0 && block.first_key % 2 != 0) return invalid("a key is between ends");
   if (block.first_key < *last) return invalid("blocks are not in ascending order");
-  const std::uint64_t most =
-      static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) >> block.key_shift;
-  BitReader bits(d.words(), block.byte);
+  const std::int64_t unit = key_unit(h, block.key_shift);
+  if (unit <= 0) return invalid("a block's keys have no unit");
+  // Rows of an open range lie between its ends.
+  const bool is_open = (h.flags & kRoundEnds) != 0;
+  const std::int64_t least = is_open ? 2 : 1;
+  BitReader bits(d.words(), block.byte * place_bytes(h));
   std::int64_t key = block.first_key;
   std::uint64_t units = 0;  // 64 fields of 53 bits
   for (int i = 0; i <= block.last_cell; ++i) {
     const bool point =
         block.kinds == CellKinds::mixed ? bits.take(1) != 0 : block.kinds == CellKinds::points;
     const std::uint64_t step = bits.take(block.key_bits);
-    if (step > most) return invalid("a key is out of range");
     const std::int64_t before = key;
-    if (__builtin_add_overflow(before, static_cast<std::int64_t>(step << block.key_shift), &key) ||
-        key > limits.high)
+    std::int64_t width;
+    if (__builtin_mul_overflow(static_cast<std::int64_t>(step), unit, &width) ||
+        __builtin_add_overflow(before, width, &key) || key > limits.high)
       return invalid("a key is out of range");
-    if (!point && step == 0) return invalid("a range of values has no width");
+    const std::uint64_t own = bits.take(block.rows_bits) << block.rows_shift;
+    if (!point && width < (own > 0 ? least : 1)) return invalid("a range of values has no width");
     if (!point && h.lattice_step == 0 && before < 0 && key > 0)
       return invalid("a range of values has both signs");
-    units += bits.take(block.rows_bits) << block.rows_shift;
+    units += own;
   }
   *last = key;
   const double after = block.rows_below + static_cast<double>(units) * h.row_unit;
@@ -119,6 +138,8 @@ Status validate_blocks(const DensityView& d, std::size_t word_bits) {
   std::int64_t last = limits.low;
   std::size_t end = 0;  // of the bits so far
   double rows = 0;
+  const bool is_open = (h.flags & kRoundEnds) != 0;
+  const std::size_t place = 8 * place_bytes(h);
   // To the next byte, or word, all bits are 0: a density has one form.
   const auto padded_by_zeros = [&d, &end](std::size_t to) {
     BitReader rest(d.words(), end / 8);
@@ -127,9 +148,10 @@ Status validate_blocks(const DensityView& d, std::size_t word_bits) {
   };
   for (int b = 0; b < d.blocks(); ++b) {
     const HistogramBlock& block = d.block(b);
-    if (h.lattice_step > 0 && block.key_shift != 0) return invalid("keys of a lattice are rounded");
-    const std::size_t begin = (end + 7) / 8 * 8;
-    if (block.byte * std::size_t{8} != begin || !padded_by_zeros(begin))
+    if (h.lattice_step > 0 && !is_open && block.key_shift != 0)
+      return invalid("keys of a lattice are rounded");
+    const std::size_t begin = (end + place - 1) / place * place;
+    if (block.byte * place != begin || !padded_by_zeros(begin))
       return invalid("a block's cells are out of place");
     end = begin + block_bits(block);
     if (end > word_bits) return invalid("a block's cells are out of place");
@@ -147,8 +169,8 @@ Status validate_blocks(const DensityView& d, std::size_t word_bits) {
 
 Status validate_one_column(const void* bytes, std::size_t size, bool measures) {
   if (size < sizeof(Header)) return invalid("too short");
-  if (size > kMaxBytes) return invalid("longer than 16 KB");
   const Header& h = *static_cast<const Header*>(bytes);
+  if (size > most_bytes(h)) return invalid("too long");
   if (h.kind != Kind::one_column) return invalid("not of one column");
   if ((h.measures > 0 || h.grouped > 0 || h.words > 0) && !measures)
     return invalid("measures, groups or words where none can be");

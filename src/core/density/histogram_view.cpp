@@ -1,7 +1,10 @@
 // Reading the layout of histogram.h.
 #include "core/density/histogram_view.h"
 
+#include "core/grid/round_ends.h"
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace kde {
@@ -113,31 +116,81 @@ double DensityView::value(std::int64_t key) const {
   const Header& h = *header_;
   if (h.lattice_step > 0)
     return std::min(std::max(h.lattice_point(static_cast<double>(key)), h.min), h.max);
+  if (h.grid_level > 0) {
+    const RoundEnds ends(chain_of(h.value_type));
+    return std::min(std::max(ends.end(h.grid_level - 1, (key + (key & 1)) / 2), h.min), h.max);
+  }
   // Rounded keys may be beyond the doubles'.
   if (key >= key_of(h.max)) return h.max;
   if (key <= key_of(h.min)) return h.min;
   return value_of_key(key);
 }
 
+std::int64_t key_unit(const Header& h, unsigned key_shift) {
+  if ((h.flags & kRoundEnds) == 0) return std::int64_t{1} << key_shift;
+  const Chain chain = chain_of(h.value_type);
+  if (h.grid_level > 0) {
+    // Two for each step of the keys' level.
+    const RoundEnds ends(chain);
+    const int level = h.grid_level - 1 + static_cast<int>(key_shift);
+    if (key_shift == 0) return 2;
+    if (key_shift > 36 || level >= ends.levels() || !ends.is_even(level)) return 0;
+    const double ratio = std::nearbyint(ends.step(level) / ends.step(h.grid_level - 1));
+    return ratio <= 0x1p53 ? 2 * static_cast<std::int64_t>(ratio) : 0;
+  }
+  if (key_shift == 0) return 1;
+  if (!(h.lattice_step > 0)) return 0;
+  if (chain == Chain::decimal) {
+    // 5, 10, 50 ... 10^18.
+    if (key_shift > 36) return 0;
+    std::int64_t unit = key_shift % 2 == 0 ? 1 : 5;
+    for (unsigned i = 0; i < key_shift / 2; ++i) unit *= 10;
+    return unit;
+  }
+  if (key_shift > static_cast<unsigned>(kDayLevel)) return 0;
+  const double unit =
+      std::nearbyint(RoundEnds(chain).step(static_cast<int>(key_shift)) / h.lattice_step);
+  return unit >= 1 && unit <= 0x1p53 ? static_cast<std::int64_t>(unit) : 0;
+}
+
+std::int64_t grid_key(const Header& h, double x) {
+  const RoundEnds ends(chain_of(h.value_type));
+  const std::int64_t k = ends.cell(h.grid_level - 1, x);
+  return 2 * k + (ends.end(h.grid_level - 1, k) != x ? 1 : 0);
+}
+
 std::size_t histogram_size(const void* bytes, std::size_t available) {
   const Header& h = *static_cast<const Header*>(bytes);
-  if (h.atoms > kMaxBytes / (2 * sizeof(double)) || h.blocks > kMaxBytes / sizeof(HistogramBlock))
-    return 0;
+  const std::size_t most = most_bytes(h);
+  if (h.atoms > most / (2 * sizeof(double)) || h.blocks > most / sizeof(HistogramBlock)) return 0;
   const std::size_t arrays =
       sizeof(Header) + h.atoms * 2 * sizeof(double) + h.blocks * sizeof(HistogramBlock);
-  if (arrays > std::min(available, kMaxBytes)) return 0;
+  if (arrays > std::min(available, most)) return 0;
   const DensityView view(bytes);
+  const std::size_t place = place_bytes(h);
   std::size_t end = 0;
   for (int b = 0; b < view.blocks(); ++b) {
     const HistogramBlock& block = view.block(b);
     if (block.last_cell >= kHistogramCells || block.key_shift > 62 || block.key_bits > 63 ||
         block.rows_bits + block.rows_shift > 53 || block.kinds > CellKinds::mixed ||
-        block.byte != (end + 7) / 8)
+        block.byte != (end + 8 * place - 1) / (8 * place))
       return 0;
-    end = std::size_t{block.byte} * 8 + block_bits(block);
+    end = block.byte * place * 8 + block_bits(block);
   }
   const std::size_t size = view.bytes();
-  return size <= kMaxBytes ? size : 0;
+  return size <= most ? size : 0;
+}
+
+double error_rows(const DensityView& view) {
+  const Header& h = view.header();
+  double most = 0;
+  for (int b = 0; b < view.blocks() && (h.flags & kRoundEnds) != 0; ++b) {
+    CellReader reader = view.cells(b);
+    StoredCell cell;
+    while (reader.next(&cell))
+      if (!cell.point) most = std::max(most, static_cast<double>(cell.units) * h.row_unit);
+  }
+  return h.error * h.rows + most;
 }
 
 void decode_histogram(const DensityView& view, std::vector<HistogramCell>* cells) {

@@ -10,6 +10,19 @@
 
 namespace kde {
 
+// What the keys of a block's cells are multiples of, from its first on; 0: there is no such unit.
+std::int64_t key_unit(const Header& h, unsigned key_shift);
+
+// Of Header::grid_level > 0: the key of a value, 2k or 2k + 1. x: of at most kMostIndex steps.
+std::int64_t grid_key(const Header& h, double x);
+// Ends are numbered up to here.
+inline constexpr double kMostIndex = 0x1p50;
+
+// Bytes that blocks' places are told in.
+inline std::size_t place_bytes(const Header& h) {
+  return (h.flags & kRoundEnds) != 0 ? sizeof(std::uint64_t) : 1;
+}
+
 // ---- the cells of a block, one after the other, from their bits (histogram.h)
 
 // Reads fields of up to 63 bits from the least significant on. Touches no word that holds none of
@@ -41,7 +54,8 @@ inline std::size_t block_bits(const HistogramBlock& block) {
   return (std::size_t{block.last_cell} + 1) * cell_bits(block);
 }
 
-// A cell as stored: from `begin` to `key`, with `units` of row_unit.
+// A cell as stored: from `begin` to `key`, with `units` of row_unit. Of an open range `key` is that
+// of the last value before its end.
 struct StoredCell {
   std::int64_t begin = 0, key = 0;
   std::uint64_t units = 0;
@@ -52,11 +66,12 @@ struct StoredCell {
 // give wrong keys and nothing worse.
 class CellReader {
  public:
-  CellReader(const HistogramBlock& block, const std::uint64_t* words)
-      : bits_(words, block.byte),
+  CellReader(const Header& h, const HistogramBlock& block, const std::uint64_t* words)
+      : bits_(words, block.byte * place_bytes(h)),
         key_(static_cast<std::uint64_t>(block.first_key)),
+        unit_(static_cast<std::uint64_t>(key_unit(h, block.key_shift))),
         left_(block.last_cell + 1),
-        shift_(block.key_shift),
+        is_open_((h.flags & kRoundEnds) != 0),
         key_bits_(block.key_bits),
         rows_bits_(block.rows_bits),
         rows_shift_(block.rows_shift),
@@ -67,17 +82,18 @@ class CellReader {
     --left_;
     cell->point = kinds_ == CellKinds::mixed ? bits_.take(1) != 0 : kinds_ == CellKinds::points;
     cell->begin = static_cast<std::int64_t>(key_);
-    key_ += bits_.take(key_bits_) << shift_;
-    cell->key = static_cast<std::int64_t>(key_);
+    key_ += bits_.take(key_bits_) * unit_;
+    cell->key = static_cast<std::int64_t>(key_ - (is_open_ && !cell->point ? 1 : 0));
     cell->units = bits_.take(rows_bits_) << rows_shift_;
     return true;
   }
 
  private:
   BitReader bits_;
-  std::uint64_t key_;
+  std::uint64_t key_, unit_;
   int left_;
-  unsigned shift_, key_bits_, rows_bits_, rows_shift_;
+  bool is_open_;
+  unsigned key_bits_, rows_bits_, rows_shift_;
   CellKinds kinds_;
 };
 
@@ -88,6 +104,7 @@ class CellReader {
 struct BlockMoments {
   double mean, deviation;  // of the rows; deviation: divisor n
   double begin, end;       // of the cells that have rows
+  double spread;           // the sum of rows times the width of their cell
   std::int64_t last_key;   // of the last cell
 };
 
@@ -128,7 +145,7 @@ class DensityView {
   const BlockSums& sums() const { return sums_; }
 
   const std::uint64_t* words() const { return words_; }
-  CellReader cells(int b) const { return {block_[b], words_}; }
+  CellReader cells(int b) const { return {*header_, block_[b], words_}; }
   // Rows of all cells up to block b, its own not among them; b <= blocks().
   double rows_below(int b) const {
     return b < blocks() ? block_[b].rows_below : header_->cell_rows;
@@ -136,9 +153,9 @@ class DensityView {
 
   // Of a histogram: its blocks' cells lie one after the other (histogram_size).
   std::size_t bytes() const {
-    const std::size_t bits =
-        blocks() > 0 ? std::size_t{block(blocks() - 1).byte} * 8 + block_bits(block(blocks() - 1))
-                     : 0;
+    const std::size_t bits = blocks() > 0 ? block(blocks() - 1).byte * place_bytes(*header_) * 8 +
+                                                block_bits(block(blocks() - 1))
+                                          : 0;
     return static_cast<std::size_t>(reinterpret_cast<const char*>(words_) -
                                     reinterpret_cast<const char*>(header_)) +
            (bits + 63) / 64 * sizeof(std::uint64_t);
@@ -160,8 +177,15 @@ class DensityView {
 };
 
 // Bytes of a histogram whose first `available` bytes (at least a Header) are given; 0 where it
-// cannot be known from them, would exceed kMaxBytes, or a block's cells are out of place.
+// cannot be known from them, would exceed most_bytes(), or a block's cells are out of place.
 std::size_t histogram_size(const void* bytes, std::size_t available);
+
+inline std::size_t most_bytes(const Header& h) {
+  return (h.flags & kRoundEnds) != 0 ? kMostListBytes : kMaxBytes;
+}
+
+// A bound for how far the count of the rows below any value is from the density's, in rows.
+double error_rows(const DensityView& view);
 
 // The distribution function as cells, atoms among them: ascending and a partition of the line, as
 // encode_histogram takes them. An atom within a range divides it by width. Throws std::bad_alloc.

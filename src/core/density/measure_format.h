@@ -84,7 +84,7 @@ class MeasureView {
 // where it cannot be known from them, or they do not fit together.
 std::size_t measured_size(const void* bytes, std::size_t available);
 inline constexpr std::size_t kMostMeasuredBytes =
-    kMostColumnBytes + kMaxMeasures * (sizeof(MeasureHeader) + kMeasureParts * kMaxBytes);
+    kMostColumnBytes + kMaxMeasures * (sizeof(MeasureHeader) + kMeasureParts * kMostListBytes);
 
 inline constexpr std::size_t kLeastMeasureBytes =
     sizeof(MeasureHeader) + kMeasureParts * kLeastHistogramBytes;

@@ -20,7 +20,9 @@ void SingleValues::find_point() {
         rows_in_ranges_ += rows;
         continue;
       }
-      if (h.lattice_step == 0 && density_.block(block_).key_shift > 0) rounded_ = true;
+      if (h.lattice_step == 0 && (h.flags & kRoundEnds) == 0 &&
+          density_.block(block_).key_shift > 0)
+        rounded_ = true;
       has_point_ = true;
       point_ = density_.value(cell.key);
       point_rows_ = rows;

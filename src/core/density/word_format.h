@@ -108,7 +108,7 @@ class WordsView {
 // Bytes of the density of a column with its words, if it has them, whose first `available` bytes
 // are given; 0 where it cannot be known from them, or they do not fit together.
 std::size_t column_size(const void* bytes, std::size_t available);
-inline constexpr std::size_t kMostColumnBytes = kMaxBytes + kMostWordsBytes;
+inline constexpr std::size_t kMostColumnBytes = kMostListBytes + kMostWordsBytes;
 
 // The rules above, of words of unknown origin whose lengths fit, behind a valid density of ranks.
 // Errors: invalid_format. May throw std::bad_alloc.

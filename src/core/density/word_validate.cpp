@@ -27,7 +27,7 @@ std::size_t words_bytes(std::size_t words, std::size_t text_bytes, std::uint32_t
 }
 
 WordsView::WordsView(const Header* density) {
-  const char* at = reinterpret_cast<const char*>(density) + histogram_size(density, kMaxBytes);
+  const char* at = reinterpret_cast<const char*>(density) + histogram_size(density, kMostListBytes);
   header_ = reinterpret_cast<const WordsHeader*>(at);
   end_ = reinterpret_cast<const std::uint32_t*>(header_ + 1);
   order_ = reinterpret_cast<const std::uint16_t*>(end_ + words());

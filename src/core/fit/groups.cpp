@@ -18,6 +18,14 @@ Status out_of_memory() {
   return Status::error(Code::out_of_memory, "out of memory while gathering groups");
 }
 
+// Of so many groups, at most: as many together as 16 columns have.
+std::size_t cells_of_each(std::size_t groups) {
+  constexpr std::size_t kLeast = 2048;
+  std::size_t most = kMostGridCells;
+  while (most > kLeast && most * groups > 16 * kMostGridCells) most /= 2;
+  return most;
+}
+
 }  // namespace
 
 Status Groups::find(const GroupCodes& codes, Group** group) {
@@ -28,9 +36,7 @@ Status Groups::find(const GroupCodes& codes, Group** group) {
       if (fresh) {
         if (groups_.size() == most_)
           return Status::error(Code::too_large, "there are more than %zu groups", most_);
-        groups_.emplace_back();
-        groups_.back().codes = codes;
-        groups_.back().sampler = std::make_unique<Sampler>(sampling_);
+        if (Status s = add_group(codes); !s.ok()) return s;
       }
     }
   } catch (const std::bad_alloc&) {
@@ -40,10 +46,25 @@ Status Groups::find(const GroupCodes& codes, Group** group) {
   return Status::success();
 }
 
+Status Groups::add_group(const GroupCodes& codes) {
+  groups_.emplace_back();
+  Group& group = groups_.back();
+  group.codes = codes;
+  if (!every_row_) {
+    group.sampler = std::make_unique<Sampler>(sampling_);
+    return Status::success();
+  }
+  const std::size_t before = cells_of_each(groups_.size() - 1), now = cells_of_each(groups_.size());
+  group.cells = std::make_unique<OwnedGridCells>(chain_, sampling_.measures, now);
+  for (std::size_t i = 0; now < before && i + 1 < groups_.size(); ++i)
+    if (Status s = (*groups_[i].cells)->set_most(now); !s.ok()) return s;
+  return Status::success();
+}
+
 Status Groups::find_for_row(const GroupCodes& codes, Group** group) {
   if (Status s = find(codes, group); !s.ok() || *group == nullptr) return s;
   Group& found = **group;
-  if (blocks_ == 0 || found.last_block == blocks_ || found.whole != nullptr)
+  if (every_row_ || blocks_ == 0 || found.last_block == blocks_ || found.whole != nullptr)
     return Status::success();
   found.last_block = blocks_;
   ++found.blocks;
@@ -54,13 +75,17 @@ Status Groups::add(const GroupCodes& codes, double x, std::span<const double> y)
   Group* group = nullptr;
   if (Status s = find_for_row(codes, &group); !s.ok() || group == nullptr) return s;
   (group->whole != nullptr ? group->whole_rows : group->rows) += 1;
+  if (every_row_) return (*group->cells)->add(x, y);
   return (group->whole != nullptr ? group->whole : group->sampler)->add(x, y);
 }
 
 Status Groups::add_null(const GroupCodes& codes) noexcept {
   Group* group = nullptr;
   if (Status s = find_for_row(codes, &group); !s.ok() || group == nullptr) return s;
-  (group->whole != nullptr ? group->whole : group->sampler)->add_null();
+  if (every_row_)
+    (*group->cells)->add_null();
+  else
+    (group->whole != nullptr ? group->whole : group->sampler)->add_null();
   return Status::success();
 }
 
@@ -290,6 +315,7 @@ class GroupsEncoder {
 Status Groups::append(const FitOptions& options, const Control& control, DensityBytes* density,
                       GroupsReport* report, std::size_t bytes) noexcept {
   try {
+    if (every_row_) return append_cells(options, control, density, report, bytes);
     return GroupsEncoder(&groups_, blocks_, met_all_, options, control, bytes).run(density, report);
   } catch (const std::bad_alloc&) {
     return out_of_memory();

@@ -17,10 +17,15 @@
 // all of its groups were read whole. Where all groups together then have more rows or fewer than
 // the interval of all rows allows, the sampled ones are scaled in proportion, no further than to
 // its end: as the interval holds the truth, this brings their sum no farther from it.
+//
+// Of every row, groups are cells with round ends (grid/grid_encode.h), all with one floor and limit:
+// the finest with which all fit. Where not even days of times fit, or a few cells of numbers, the
+// smallest groups share one list.
 #pragma once
 
 #include "core/density/group_format.h"
 #include "core/fit/fit.h"
+#include "core/grid/owned_cells.h"
 #include "core/sampling/sampler.h"
 
 #include <array>
@@ -48,6 +53,7 @@ struct GroupsReport {
   std::size_t groups = 0;  // with a density of their own
   std::size_t whole = 0;   // of these, read whole by begin_whole()
   std::size_t rest = 0;    // that share one
+  char cells[80] = {};     // of every row: where counts are exact
 };
 
 // The rows of a scan, group by group.
@@ -59,6 +65,11 @@ class Groups {
     sampling_.of_group = true;
   }
 
+  // Before the rows: all that there are will come, of a column of that chain.
+  void begin_every_row(Chain chain) {
+    every_row_ = true;
+    chain_ = chain;
+  }
   // The rows to come lie in another block; never called: they are independent.
   void begin_block() { ++blocks_; }
   // One row, as of Sampler::add. Errors: out_of_memory, invalid_argument; too_large for a group
@@ -89,12 +100,14 @@ class Groups {
 
  private:
   friend class GroupsEncoder;
+  friend class GridGroupsEncoder;
   struct Group {
     GroupCodes codes = {};
     std::uint32_t last_block = 0;  // blocks_ where its latest row lay
     std::uint32_t blocks = 0;      // in which it has rows
     double rows = 0;               // with an x
     std::unique_ptr<Sampler> sampler;
+    std::unique_ptr<OwnedGridCells> cells;  // in the sampler's place where every row is read
     // All of its rows; null: they were not read.
     std::unique_ptr<Sampler> whole;
     double whole_rows = 0;
@@ -114,7 +127,13 @@ class Groups {
   // A row's group, its sampler in the row's block.
   Status find_for_row(const GroupCodes& codes, Group** group);
 
+  Status add_group(const GroupCodes& codes);
+  Status append_cells(const FitOptions& options, const Control& control, DensityBytes* density,
+                      GroupsReport* report, std::size_t bytes);
+
   Sampler::Options sampling_;
+  bool every_row_ = false;
+  Chain chain_ = Chain::decimal;
   std::size_t most_;
   std::uint32_t blocks_ = 0;
   std::size_t latest_ = 0;  // group of the row before

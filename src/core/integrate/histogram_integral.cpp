@@ -25,13 +25,23 @@ constexpr double kLeastSmoothing = 0.5;
 
 double smoothing(const Header& h) { return is_bounded(h) ? 0 : acting_bandwidth(h); }
 
-// Where values <= x, or < x, end: the last key among them, and where ranges are divided.
+// Where values <= x, or < x, end: the last key all of which is among them, and where ranges are
+// divided: those that begin before `within`.
 struct Cut {
   double x = 0;
   std::int64_t key = 0;
+  std::int64_t within = key;
 };
 
 Cut cut_at(const Header& h, double x, bool inclusive) {
+  if (h.grid_level > 0) {
+    // Beyond the column no key is needed.
+    const double key_x = std::clamp(x, h.min, h.max);
+    const std::int64_t key = grid_key(h, key_x);
+    if (x != key_x) return {x, x < h.min ? key - 1 : key + 1};
+    if (key % 2 != 0) return {x, key - 1, key};
+    return {x, key - (inclusive ? 0 : 1)};
+  }
   if (h.lattice_step == 0) return {x, key_of(x) - (inclusive ? 0 : 1)};
   double nearest;
   double k = std::floor((x - h.lattice_offset) / h.lattice_step);
@@ -75,10 +85,17 @@ double cells_below(const DensityView& d, const Cut& cut) {
       continue;
     }
     double within = static_cast<double>(units);
-    if (!cell.point) within += share_below(d, cell, cut) * static_cast<double>(cell.units);
+    // Between an open range's last value and the next cell's begin lies none.
+    if (!cell.point && cell.begin < cut.within)
+      within += share_below(d, cell, cut) * static_cast<double>(cell.units);
     return std::min(d.rows_below(b) + within * d.header().row_unit, end);
   }
   return end;
+}
+
+// The ends of a range, as its rows lie between them.
+double width_of(const DensityView& d, const StoredCell& cell) {
+  return cell.point ? 0 : d.value(cell.key) - d.value(cell.begin);
 }
 
 // Rows at one value, or even over a stretch, of moments about a centre.
@@ -282,7 +299,7 @@ double own_density(const DensityView& d, double x) {
     return std::max(rows, 0.0) / h.lattice_step;
   }
   if (x < h.min || x > h.max) return 0;
-  const std::int64_t key = key_of(x);
+  const std::int64_t key = h.grid_level > 0 ? grid_key(h, x) : key_of(x);
   for (int b = std::max(find_block(d, key), 0); b < d.blocks(); ++b) {
     CellReader reader = d.cells(b);
     StoredCell cell;
@@ -303,13 +320,56 @@ double finite_below(const DensityView& d, double x, bool inclusive) {
   const Header& h = d.header();
   if (const double bandwidth = smoothing(h); bandwidth > 0)
     return kernel_rows_below(d, bandwidth, x);
-  if (h.lattice_step == 0) {
+  if (h.lattice_step == 0 || (h.flags & kRoundEnds) != 0) {
     if (inclusive ? x < h.min : x <= h.min) return 0;
     // What is stored beyond max stands for it.
     if (inclusive ? x >= h.max : x > h.max) return rows_of_atoms(d, d.atoms()) + h.cell_rows;
   }
   const Cut cut = cut_at(h, x, inclusive);
   return rows_of_atoms(d, d.atoms_below(cut.x, inclusive)) + cells_below(d, cut);
+}
+
+CutCell cut_cell(const DensityView& d, double x, bool inclusive) {
+  const Header& h = d.header();
+  if (!(h.rows > 0) || (inclusive ? x < h.min || x >= h.max : x <= h.min || x > h.max)) return {};
+  const Cut cut = cut_at(h, x, inclusive);
+  const int b = find_block(d, cut.key);
+  if (b < 0) return {};
+  CellReader reader = d.cells(b);
+  StoredCell cell;
+  while (reader.next(&cell)) {
+    if (cell.key <= cut.key) continue;
+    if (cell.point || cell.begin >= cut.within || cell.units == 0) return {};
+    const double rows = static_cast<double>(cell.units) * h.row_unit;
+    return {d.value(cell.begin), d.value(cell.key),
+            std::min(share_below(d, cell, cut) * rows, rows), rows};
+  }
+  return {};
+}
+
+double rows_times_width(const DensityView& d, const Range& range) {
+  const Header& h = d.header();
+  const double low = range.lower_unbounded ? h.min : range.lower;
+  const double high = range.upper_unbounded ? h.max : range.upper;
+  double sum = 0;
+  for (int b = 0; b < d.blocks(); ++b) {
+    // Blocks end where the next ones begin, at most.
+    if (d.value(d.block(b).first_key) > high) break;
+    if (b + 1 < d.blocks() && d.value(d.block(b + 1).first_key) < low) continue;
+    if (d.sums().moments != nullptr && d.sums().moments[b].begin >= low &&
+        d.sums().moments[b].end <= high) {
+      sum += d.sums().moments[b].spread;
+      continue;
+    }
+    CellReader reader = d.cells(b);
+    StoredCell cell;
+    while (reader.next(&cell)) {
+      if (cell.point || cell.units == 0) continue;
+      if (d.value(cell.begin) < high && d.value(cell.key) > low)
+        sum += static_cast<double>(cell.units) * h.row_unit * width_of(d, cell);
+    }
+  }
+  return sum;
 }
 
 void partial_moments(const DensityView& d, const Range& range, RangeMoments* out) {
@@ -335,6 +395,8 @@ BlockMoments moments_of(const DensityView& d, int b) {
     StoredCell cell;
     while (reader.next(&cell)) {
       out.last_key = cell.key;
+      if (hull)
+        out.spread += static_cast<double>(cell.units) * d.header().row_unit * width_of(d, cell);
       if (cell.units > 0) add_cell(d, cell, low, high, scale, &sum);
     }
     if (!(sum.m0 > 0)) return out;

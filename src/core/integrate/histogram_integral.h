@@ -16,6 +16,10 @@ namespace kde::histogram {
 // Finite rows <= x (inclusive) or < x; x finite. Ascends with x.
 double finite_below(const DensityView& d, double x, bool inclusive);
 
+// As of integrate.h, of a density with round ends; x finite.
+CutCell cut_cell(const DensityView& d, double x, bool inclusive);
+double rows_times_width(const DensityView& d, const Range& range);
+
 // Mean and variance of the finite rows in the range, which has some.
 void partial_moments(const DensityView& d, const Range& range, RangeMoments* out);
 

@@ -94,6 +94,16 @@ RangeMoments moments(const DensityView& density, const Range& range) {
   return out;
 }
 
+CutCell cut_cell(const DensityView& density, double x, bool inclusive) {
+  if ((density.header().flags & kRoundEnds) == 0 || !std::isfinite(x)) return {};
+  return histogram::cut_cell(density, x, inclusive);
+}
+
+double rows_times_width(const DensityView& density, const Range& range) {
+  if ((density.header().flags & kRoundEnds) == 0 || is_empty(range)) return 0;
+  return histogram::rows_times_width(density, range);
+}
+
 std::size_t block_sums_size(const DensityView& density) {
   const std::size_t one = histogram::is_own(density)       ? sizeof(BlockMoments)
                           : histogram::has_series(density) ? sizeof(BlockSeries)

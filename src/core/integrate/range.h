@@ -11,6 +11,13 @@ struct Range {
   bool empty = false;
 };
 
+// What of the column an end of a range cuts: rows that lie between two neighbouring ends of cells,
+// of which `below` are counted as below it. rows 0: it is at such an end, or cuts none.
+struct CutCell {
+  double low = 0, high = 0;
+  double below = 0, rows = 0;
+};
+
 struct RangeMoments {
   double count = 0;     // rows, >= 0
   double mean = 0;      // of the finite rows in the range; within the range

@@ -430,8 +430,7 @@ class MeasureDecoder {
     double slack = m.slack;
     for (const MeasurePart p : {MeasurePart::above, MeasurePart::below}) {
       if (!m.has(p)) continue;
-      const Header& h = views_[k].part(p).header();
-      slack += h.error * h.rows * m.unit * m.scale;
+      slack += error_rows(views_[k].part(p)) * m.unit * m.scale;
     }
     out_.slack.push_back(slack);
     if (out_.special.empty()) out_.special.resize(kSpecialX * count_);

@@ -82,7 +82,7 @@ class Adder {
     double squares = 0;
     for (const Header* h : densities_) {
       finite_ += h->finite_rows();
-      const double error = h->error * h->rows;
+      const double error = error_rows(DensityView(h));
       if ((h->flags & kEveryRowRead) != 0)
         out_.error += error;
       else

@@ -9,6 +9,8 @@
 #include "core/summary/incoming.h"
 #include "core/summary/summary.h"
 
+#include "core/density/histogram_view.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -320,7 +322,8 @@ Status Summary::merge(const Header& header, std::span<const HistogramCell> cells
   add_specials(header);
   sampling_.add(header);
   double rows, moved;
-  if (Status s = merge_known(cells, header.error * header.rows, &rows, &moved); !s.ok()) return s;
+  if (Status s = merge_known(cells, kde::error_rows(DensityView(&header)), &rows, &moved); !s.ok())
+    return s;
   if (rows > 0)
     totals_.merge(rows, header.sample_rows, header.min, header.max, header.mean, header.variance);
   return Status::success();

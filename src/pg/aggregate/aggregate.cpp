@@ -4,7 +4,6 @@
 // A group without rows, and without rows that count, has no state and the result NULL. The final
 // function leaves the state as it is, so that the aggregates serve moving window frames.
 #include "pg/values/values.h"
-#include "pg/progress/progress.h"
 #include "pg/type/density_datum.h"
 #include "pg/aggregate/aggregate_state.h"
 
@@ -171,19 +170,6 @@ Datum kde_agg_measure_row(PG_FUNCTION_ARGS) {
     check_status(state->measures->add(x, std::span(&y, 1), &state->summary), kDoing);
   }
   PG_RETURN_POINTER(state);
-}
-
-// The transition of kde_aqp.summary, by which a fit reads every row: kde_agg's, with progress.
-KDE_EXPORT(kde_summary_row);
-Datum kde_summary_row(PG_FUNCTION_ARGS) {
-  constexpr int kRowsPerReport = 4096;
-  const Datum result = kde_agg_row(fcinfo);
-  auto* state = reinterpret_cast<kde_pg::AggregateState*>(DatumGetPointer(result));
-  if (++state->untold == kRowsPerReport) {
-    kde_pg::progress_add(state->untold);
-    state->untold = 0;
-  }
-  return result;
 }
 
 // rollup's transition: (internal, kde [, bytes]) -> internal.

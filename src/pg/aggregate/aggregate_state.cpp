@@ -12,6 +12,7 @@
 //   ...      if there are some, the measures (core/summary/measures.h)
 #include "pg/aggregate/aggregate_state.h"
 
+#include "pg/aggregate/cells_aggregate.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/owned.h"
 #include "pg/values/values.h"
@@ -55,16 +56,6 @@ struct SerialHeader {
 };
 // The summary after it is 8-byte aligned where the bytea is.
 static_assert((VARHDRSZ + sizeof(SerialHeader)) % 8 == 0);
-
-// kde::Memory over a memory context: neither raises an error.
-void* allocate(void* context, std::size_t bytes) {
-  if (!AllocSizeIsValid(bytes)) return nullptr;
-  return MemoryContextAllocExtended(static_cast<MemoryContext>(context), bytes, MCXT_ALLOC_NO_OOM);
-}
-
-void release(void*, void* chunk) { pfree(chunk); }
-
-kde::Memory memory_of(MemoryContext context) { return {allocate, release, context}; }
 
 AggregateState* place_state(MemoryContext context, const Settings& settings,
                             kde::Resolution resolution) {

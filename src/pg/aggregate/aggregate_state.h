@@ -37,7 +37,6 @@ struct AggregateState {
   Settings settings;
   Size most_waiting;  // bytes of densities
   WaitingDensities waiting = {};
-  int untold = 0;  // rows that progress does not know yet
 };
 
 // The memory context of the aggregate that calls. Error XX000 if none does.

@@ -22,6 +22,7 @@ namespace kde_pg {
 int option_bandwidth_rows = 32768;
 int option_sample_blocks = 10000;
 int option_cache_size = 32768;
+int option_density_bytes = 256;
 int option_joint_bytes = 512;
 int option_log_min_duration = 10000;
 int option_gpu_memory_limit = 0;
@@ -246,6 +247,10 @@ void define_options() {
   DefineCustomIntVariable("kde_aqp.cache_size", "Memory for densities a backend keeps at hand.",
                           nullptr, &option_cache_size, 32768, 64, MAX_KILOBYTES, PGC_SUSET,
                           GUC_UNIT_KB, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.density_bytes",
+                          "Size of a density of one column that knows every row, at most.",
+                          "One with groups takes up to eight times as much.", &option_density_bytes,
+                          256, 16, 512, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
   DefineCustomIntVariable("kde_aqp.joint_bytes", "Size of a density of several columns at most.",
                           "It keeps as many rows of its sample as fit.", &option_joint_bytes, 512,
                           64, 65536, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);

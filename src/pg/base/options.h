@@ -16,6 +16,8 @@ extern int option_bandwidth_rows;
 extern int option_sample_blocks;
 // kde_aqp.cache_size: kilobytes of densities a backend keeps.
 extern int option_cache_size;
+// kde_aqp.density_bytes: kilobytes a density of one column that knows every row takes at most.
+extern int option_density_bytes;
 // kde_aqp.joint_bytes: kilobytes a density of several columns takes at most.
 extern int option_joint_bytes;
 // kde_aqp.log_min_duration: milliseconds from which a fit is logged; -1: none.

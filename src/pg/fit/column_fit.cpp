@@ -48,8 +48,8 @@ kde::Sampler::Options sampler_options(const DensityRequest& request) {
 
 class ColumnEstimate final : public LineEstimate {
  public:
-  ColumnEstimate(const DensityRequest& request, kde::Method method)
-      : LineEstimate(request), sampler_(sampler_options(request)) {
+  ColumnEstimate(const DensityRequest& request, kde::Method method, MemoryContext context)
+      : LineEstimate(request), context_(context), sampler_(sampler_options(request)) {
     options_.method = method;
     options_.kernel = request.kernel;
     options_.exact = request.asked.exact;
@@ -60,41 +60,59 @@ class ColumnEstimate final : public LineEstimate {
     options_.as_counted = options_.seeks_lattice = method == kde::Method::automatic;
   }
 
+  // Of every row nothing is estimated.
+  void begin_rows(bool every_row) override {
+    if (every_row && takes_cells())
+      cells_ = Owned<kde::OwnedGridCells>::create(
+          context_, kde::chain_of(check_types(request_.key).value_type[0]), request_.key.measures);
+  }
+  bool takes_cells() const override {
+    return options_.method == kde::Method::automatic && !options_.exact && request_.bytes == 0 &&
+           request_.asked.sample_rows <= 0;
+  }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     if ((nulls & 1) != 0) {
-      sampler_.add_null();
+      if (cells_ != nullptr)
+        (*cells_)->add_null();
+      else
+        sampler_.add_null();
       return kde::Status::success();
     }
     double y[kde::kMaxMeasures];
     if (const kde::Status s = read_measures(values, nulls, y); !s.ok()) return s;
-    return sampler_.add(values[0], {y, measures()});
+    const std::span<const double> of_row = {y, measures()};
+    return cells_ != nullptr ? (*cells_)->add(values[0], of_row) : sampler_.add(values[0], of_row);
   }
   kde::Status add_rows(std::span<const double> values) noexcept override {
-    return sampler_.add_rows(values);
+    return cells_ != nullptr ? (*cells_)->add(values) : sampler_.add_rows(values);
   }
-  kde::Status begin_block() noexcept override { return sampler_.begin_block(); }
-  // What is selected from rows drawn needs rows.
-  bool takes_summary() const override {
-    return measures() == 0 && options_.method == kde::Method::automatic && !options_.exact &&
-           chosen_engine().kind != kde::Engine::Kind::reference;
+  kde::Status begin_block() noexcept override {
+    return cells_ != nullptr ? kde::Status::success() : sampler_.begin_block();
   }
-  kde::Status add_summary(const kde::Summary& rows) noexcept override {
-    return sampler_.add_summary(rows);
-  }
+  kde::Status add_cells(kde::GridCells* cells) noexcept override { return (*cells_)->merge(cells); }
   kde::Status finish(const kde::Control& control) noexcept override {
-    return sampler_.finish(&sample_, control);
+    if (cells_ == nullptr) return sampler_.finish(&sample_, control);
+    if (const kde::Status s = (*cells_)->settle(); !s.ok()) return s;
+    sample_.totals = (*cells_)->totals();
+    sample_.specials = (*cells_)->specials();
+    return kde::Status::success();
   }
   kde::SumsWork sums() const override {
+    if (cells_ != nullptr) return {};
     return line_work(options_.method, options_.kernel, options_.exact,
                      kde::rows_of_exact_sums(sample_, options_));
   }
   kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
                   const kde::Control& control) noexcept override {
-    return fit_line(types, read, engine, control);
+    if (cells_ == nullptr) return fit_line(types, read, engine, control);
+    set_options(types, read, engine);
+    return kde::fit_cells(&**cells_, options_, grid_bytes(), control, &density_, &report_);
   }
 
  private:
+  MemoryContext context_;
   kde::Sampler sampler_;
+  kde::OwnedGridCells* cells_ = nullptr;  // of every row; else the sampler has them
 };
 
 }  // namespace
@@ -125,14 +143,24 @@ kde::Status LineEstimate::read_measures(const double* values, uint16 nulls,
   return kde::Status::success();
 }
 
-kde::Status LineEstimate::fit_line(const ColumnTypes& types, const kde::ReadShare& read,
-                                   const kde::Engine& engine,
-                                   const kde::Control& control) noexcept {
+Size LineEstimate::grid_bytes() const {
+  const Size bytes = static_cast<Size>(option_density_bytes) * 1024;
+  return bytes + bytes / 2 * (Max(measures(), Size{1}) - 1);
+}
+
+void LineEstimate::set_options(const ColumnTypes& types, const kde::ReadShare& read,
+                               const kde::Engine& engine) noexcept {
   options_.value_type = types.value_type[0];
   options_.lattice_step = types.lattice_step[0];
   std::copy_n(types.value_type + 1, measures(), options_.measure_types);
   static_cast<kde::ReadShare&>(options_) = read;
   options_.engine = engine;
+}
+
+kde::Status LineEstimate::fit_line(const ColumnTypes& types, const kde::ReadShare& read,
+                                   const kde::Engine& engine,
+                                   const kde::Control& control) noexcept {
+  set_options(types, read, engine);
   return kde::fit_column(sample_, options_, control, &density_, &report_);
 }
 
@@ -177,7 +205,7 @@ LineEstimate* new_column_estimate(const DensityRequest& request, MemoryContext c
   const kde::Method method = read_column_method(request.asked.method);
   check_kernel(method, request.kernel);
   check_sample_rows(request.asked.sample_rows);
-  return Owned<ColumnEstimate>::create(context, request, method);
+  return Owned<ColumnEstimate>::create(context, request, method, context);
 }
 
 void check_fitted_by_auto(const DensityRequest& request, const char* what) {

@@ -29,12 +29,16 @@ class LineEstimate : public Estimate {
   void check(const kde::Status& status) const override;
   void describe(DensityFit* fit) const override;
   const kde::FitOptions& options() const { return options_; }
+  // Of cells of every row: kde_aqp.density_bytes, and half of that for each measure after the first.
+  Size grid_bytes() const;
 
  protected:
   ~LineEstimate() = default;
 
   // A row's measures, NaN where NULL. Errors: invalid_argument for one that is not finite.
   kde::Status read_measures(const double* values, uint16 nulls, double* y) const noexcept;
+  void set_options(const ColumnTypes& types, const kde::ReadShare& read,
+                   const kde::Engine& engine) noexcept;
   kde::Status fit_line(const ColumnTypes& types, const kde::ReadShare& read,
                        const kde::Engine& engine, const kde::Control& control) noexcept;
   Size measures() const { return static_cast<Size>(request_.key.measures); }

@@ -26,6 +26,8 @@ namespace {
 
 // Of memory that a group of few rows takes.
 constexpr Size kBytesPerGroup = 8192;
+// What all groups take together of every row, in what one list may.
+constexpr Size kListsOfGroups = 8;
 // As many are allowed whatever the memory.
 constexpr Size kSomeGroups = 20000;
 
@@ -46,6 +48,11 @@ class GroupEstimate final : public Estimate {
 
   Categories* categories(int column) override {
     return column >= first_ ? &categories_[column - first_] : nullptr;
+  }
+  void begin_rows(bool every_row) override {
+    column_->begin_rows(every_row);
+    every_row_ = every_row;
+    if (every_row) groups_.begin_every_row(kde::chain_of(check_types(request_.key).value_type[0]));
   }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     if (!again_)
@@ -87,7 +94,7 @@ class GroupEstimate final : public Estimate {
                   const kde::Control& control) noexcept override {
     if (kde::Status s = column_->fit(types, read, engine, control); !s.ok()) return s;
     density_ = column_->density();
-    return groups_.append(column_->options(), control, &density_, &report_);
+    return groups_.append(column_->options(), control, &density_, &report_, most_bytes());
   }
   void check(const kde::Status& status) const override { column_->check(status); }
   void describe(DensityFit* fit) const override;
@@ -97,6 +104,11 @@ class GroupEstimate final : public Estimate {
   Categories categories_[kde::kMaxGroupBy];
 
  private:
+  // Of all groups.
+  Size most_bytes() const {
+    return every_row_ ? Min(kListsOfGroups * column_->grid_bytes(), kde::kMostGroupsBytes)
+                      : kde::kGroupsBytes;
+  }
   void read_whole(LookUp* look_up, Size budget, RowReader* reader);
 
   LineEstimate* column_;
@@ -104,7 +116,8 @@ class GroupEstimate final : public Estimate {
   kde::GroupsReport report_;
   std::size_t measures_;
   int first_, by_;
-  AttrNumber attnum_;   // of the first that groups are by; 0: an expression
+  AttrNumber attnum_;  // of the first that groups are by; 0: an expression
+  bool every_row_ = false;
   bool again_ = false;  // rows are of groups that are read whole
 };
 
@@ -206,14 +219,15 @@ void GroupEstimate::describe(DensityFit* fit) const {
   initStringInfo(&model);
   appendStringInfo(&model, "%zu groups", report_.groups);
   if (report_.whole > 0) appendStringInfo(&model, ", %zu of them read whole", report_.whole);
+  if (report_.cells[0] != '\0') appendStringInfo(&model, ", %s", report_.cells);
   if (report_.rest > 0)
     appendStringInfo(&model, ", and %zu with fewer rows that share one density", report_.rest);
   if (report_.rest > 0)
     ereport(
         NOTICE,
         (errmsg("%zu groups of %zu share one density", report_.rest, report_.groups + report_.rest),
-         errdetail("They have fewer rows than the others, and would take more than %zu MB.",
-                   kde::kGroupsBytes >> 20)));
+         errdetail("They have fewer rows than the others, and would take more than %zu kB.",
+                   most_bytes() >> 10)));
   fit->record.model = model.data;
   fit->expected_error = expected_error_text(&density_.header());
 }

@@ -52,6 +52,9 @@ class FanOut final : public RowSink {
   }
 
   Categories* categories(int column) override { return estimates_[column]->categories(0); }
+  void begin_rows(bool every_row) override {
+    for (int k = 0; k < n_; ++k) estimates_[k]->begin_rows(every_row);
+  }
 
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     for (int k = 0; k < n_; ++k) value_[static_cast<std::size_t>(k) * kRows + rows_] = values[k];

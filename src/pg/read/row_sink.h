@@ -29,9 +29,12 @@ class RowSink {
   virtual kde::Status add(const double* values, uint16 nulls) noexcept = 0;
   // The rows to come lie in the next block that was chosen, in their order; it may have none.
   virtual kde::Status begin_block() noexcept = 0;
-  // Whether a summary of every row may come in the place of the rows, of one column; and that.
-  virtual bool takes_summary() const { return false; }
-  virtual kde::Status add_summary(const kde::Summary&) noexcept { return kde::Status::success(); }
+  // Before the rows: whether all there are will come.
+  virtual void begin_rows(bool /*every_row*/) {}
+  // Whether cells of every row may come in the place of the rows, of one column; and those. They are
+  // used up.
+  virtual bool takes_cells() const { return false; }
+  virtual kde::Status add_cells(kde::GridCells*) noexcept { return kde::Status::success(); }
   // After the rows of a sample of blocks of a table by itself: may have the reader take more of its
   // rows, by the scan's snapshot and as its user. May raise errors.
   virtual void look_again(Relation, Snapshot, const ScanResult&, RowReader*) {}

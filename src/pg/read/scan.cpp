@@ -6,7 +6,7 @@
 // the scan itself looks no further than its range.
 #include "pg/read/scan.h"
 
-#include "pg/aggregate/aggregate_state.h"
+#include "pg/aggregate/cells_aggregate.h"
 #include "pg/base/pg.h"
 #include "pg/base/pinned.h"
 #include "pg/catalog/expression.h"
@@ -84,7 +84,7 @@ struct Scan {
   int leaves = 0;
   double expected_rows = 0;  // as the planner would say
   bool beneath = false;      // rows elsewhere lie in tables beneath
-  bool by_summary = false;   // the summary of the whole tree, in the place of its rows
+  bool by_cells = false;     // those of the whole tree, in the place of its rows
   bool every_row = false;
   uint64 blocks = 0, wanted = 0;  // of all leaves laid end to end
   uint64* chosen = nullptr;       // unless every_row: so many of them
@@ -205,11 +205,11 @@ void leave_out_empty_ends(Scan* s) {
 
 // What the rows of a leaf are read by where they do not lie in a table of this server, or a column
 // is computed when read. Texts are canonical, so names in them need no search path.
-// summary: not the rows, but their summary.
-const char* query_of(const Scan& s, Relation rel, bool with_descendants, bool summary = false) {
+// cells: not the rows, but their cells, of the first column, with the others as its measures.
+const char* query_of(const Scan& s, Relation rel, bool with_descendants, bool cells = false) {
   StringInfoData query;
   initStringInfo(&query);
-  appendStringInfoString(&query, "SELECT ");
+  appendStringInfoString(&query, cells ? "SELECT kde_aqp.cells(" : "SELECT ");
   for (int k = 0; k < s.key.columns; ++k) {
     const KeyColumn& column = s.key.column[k];
     const char* text = column.text;
@@ -217,8 +217,9 @@ const char* query_of(const Scan& s, Relation rel, bool with_descendants, bool su
       const AttrNumber attnum = leaf_attnum(s.relation, column.attnum, rel);
       text = quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attname));
     }
-    appendStringInfo(&query, summary ? "%skde_aqp.summary(%s)" : "%s%s", k > 0 ? ", " : "", text);
+    appendStringInfo(&query, "%s%s", k > 0 ? ", " : "", text);
   }
+  if (cells) appendStringInfoChar(&query, ')');
   appendStringInfo(&query, " FROM %s%s", with_descendants ? "" : "ONLY ",
                    quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
                                               RelationGetRelationName(rel)));
@@ -269,8 +270,8 @@ void plan(Scan* s, const ScanResult& result) {
                         RowReader::needs_query(s->relation, s->key, s->relation)))
     merge_leaves(s);
   // Where rows are on other servers a query might look for the aggregate there.
-  s->by_summary = s->options.every_row && (!result.elsewhere || s->beneath) &&
-                  !s->options.by_query && s->sink->takes_summary();
+  s->by_cells = s->options.every_row && (!result.elsewhere || s->beneath) && !s->options.by_query &&
+                s->sink->takes_cells();
   auto sample_blocks = static_cast<uint64>(s->options.sample_blocks);
   if (!s->options.every_row && count_foreign_blocks(s))
     sample_blocks = Max(s->options.sample_blocks / kForeignCost, s->options.least_blocks);
@@ -315,14 +316,16 @@ void read_query(Scan* s, const Leaf& leaf, const char* query, double keep) {
 }
 
 // None if the tree has no row.
-void read_summary(Scan* s) {
+void read_cells_of(Scan* s, const kde::ValueType* value_types) {
   const char* query = query_of(*s, s->root, s->root == s->relation || s->beneath, true);
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   if (SPI_execute(query, true, 0) != SPI_OK_SELECT) elog(ERROR, "SPI_execute failed");
   bool is_null;
-  const Datum summary = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+  const Datum cells = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
   if (!is_null)
-    check_status(s->sink->add_summary(read_state(DatumGetByteaPP(summary))->summary), s->doing);
+    check_status(s->sink->add_cells(read_cells(DatumGetByteaPP(cells),
+                                               kde::chain_of(value_types[0]), s->key.columns - 1)),
+                 s->doing);
   SPI_finish();
 }
 
@@ -389,18 +392,19 @@ void read_leaf(Scan* s, const Leaf& leaf, Relation rel) {
 }
 
 void run(Scan* s, const kde::ValueType* value_types, ScanResult* result) {
+  s->sink->begin_rows(s->every_row);
   s->reader.begin(s->key, value_types, s->doing, s->sink);
   // Blocks, or rows where none are counted.
-  const bool counts_rows = s->by_summary || s->blocks == 0;
+  const bool counts_rows = s->by_cells || s->blocks == 0;
   if (counts_rows) s->rows_read = 0;
   progress_phase(Phase::scanning, counts_rows ? Unit::rows : Unit::blocks,
                  static_cast<int64>(counts_rows ? s->expected_rows : s->wanted));
   ereport(DEBUG1, (errmsg_internal("reading %llu of %llu blocks in %d relations",
                                    static_cast<unsigned long long>(s->wanted),
                                    static_cast<unsigned long long>(s->blocks), s->leaves)));
-  if (s->by_summary && s->leaves > 0) read_summary(s);
-  bool by_query = s->by_summary;
-  for (int i = 0; i < (s->by_summary ? 0 : s->leaves); ++i) {
+  if (s->by_cells && s->leaves > 0) read_cells_of(s, value_types);
+  bool by_query = s->by_cells;
+  for (int i = 0; i < (s->by_cells ? 0 : s->leaves); ++i) {
     const Leaf& leaf = s->leaf[i];
     Relation rel = table_open(leaf.relation, NoLock);
     s->reader.begin_leaf(s->relation, rel);

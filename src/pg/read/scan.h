@@ -13,9 +13,8 @@
 //   * A leaf that cannot be read by block (other foreign tables; table access methods without TID
 //     ranges) is read whole and thinned to the others' sampling fraction.
 //   * The sink is told where a block begins; rows thinned one by one are a block each.
-//   * A sink that takes a summary gets every row by the aggregate kde_aqp.summary, so that the
-//     server uses parallel workers where its planner would. How rows fall to workers differs from
-//     scan to scan, and the summary with it, within its bound.
+//   * A sink that takes cells gets those of every row by the aggregate kde_aqp.cells, so that the
+//     server uses parallel workers where its planner would.
 //   * Rows that the filter does not accept are read, but not handed on.
 //   * Synchronized scans are off (TID range scans never join one): the same seed on the same
 //     table reads the same rows in the same order.

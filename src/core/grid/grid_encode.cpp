@@ -1,0 +1,442 @@
+// See grid_encode.h. Every list, that of the rows and those of each measure's parts, has the cut's
+// cells, and is stored as it is (histogram_pack.h), but squares, which are rounded to 2^-12 of a
+// cell's where cells are many: they are in variances alone.
+#include "core/grid/grid_encode.h"
+
+#include "core/density/checks.h"
+#include "core/density/histogram_pack.h"
+#include "core/density/histogram_steps.h"
+#include "core/density/histogram_view.h"
+#include "core/density/measure_format.h"
+#include "core/estimate/lattice.h"
+#include "core/first_true.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+namespace kde {
+
+namespace {
+
+// A cell of the tails has at most one row in so many of those beyond it. In the tails is what has
+// fewer than one row of the column in so many beyond it.
+constexpr double kTailRows = 16, kCore = 2000;
+constexpr double kSquaresShare = 0x1p-12;
+// Of so many cells squares are stored as they are.
+constexpr std::size_t kFewCells = 1024;
+// A cell takes so many bits, at least, so that cuts of too many need not be packed.
+constexpr std::size_t kLeastBitsOfCell = 2;
+// Trials to find the limit.
+constexpr int kTrials = 10;
+// Rows are stored up to here as they are.
+constexpr double kMostWhole = 0x1p53;
+
+// About which sums take fewer bits: the mean, where cells are above it or below it and each list has
+// gaps, or the least of the cells' means, where one list has all; but where that is so far from the
+// mean that squares would lose the variance.
+double best_origin(const std::vector<MeasureSums>& cells, bool whole) {
+  constexpr double kBitsOfGap = 6, kFar = 4;
+  MeasureSums all;
+  for (const MeasureSums& s : cells) all.add(s);
+  if (!(all.rows > 0)) return 0;
+  double mean = all.sum / all.rows;
+  if (cells.size() <= kFewCells) return whole ? std::nearbyint(mean) : mean;
+  double least = mean;
+  for (const MeasureSums& s : cells)
+    if (s.rows > 0) least = std::min(least, s.sum / s.rows);
+  if (whole) {
+    mean = std::nearbyint(mean);
+    least = std::floor(least);
+  }
+  const double variance = std::max(all.moved(mean).squares / all.rows, 0.0);
+  if (!((mean - least) * (mean - least) <= kFar * variance)) return mean;
+  double by_mean = 0, by_least = 0;
+  for (const MeasureSums& s : cells) {
+    if (!(s.rows > 0)) continue;
+    by_mean += kBitsOfGap + std::log2(1 + std::fabs(s.sum - mean * s.rows));
+    by_least += std::log2(1 + std::fabs(s.sum - least * s.rows));
+  }
+  return by_least < by_mean ? least : mean;
+}
+
+}  // namespace
+
+// One list: a distribution function that grows cell by cell.
+class GridEncoder::Part {
+ public:
+  explicit Part(const GridEncoder& encoder) : encoder_(encoder) {
+    steps_.lattice = encoder.header_.lattice_step > 0;
+  }
+
+  void add(const Cell& cell, double rows) {
+    if (!(rows > 0)) return;
+    whole_ = whole_ && rows == std::floor(rows);
+    if (cell.low == cell.high) {
+      at(encoder_.key_of_end(cell.low), cell.low);
+      rows_ += rows;
+      steps_.list.back().through = rows_;
+      return;
+    }
+    // No end is farther out than the value, or the level's end, before all rows and behind them.
+    const Header& h = encoder_.header_;
+    const int step = h.grid_level > 0 ? 2 : 1;
+    at(std::max(encoder_.key_of_end(cell.low), encoder_.key_of_end(h.min) - step), cell.low);
+    rows_ += rows;
+    at(std::min(encoder_.key_of_end(cell.high), encoder_.key_of_end(h.max) + step), cell.high);
+  }
+
+  double rows() const { return rows_; }
+
+  // header: of the list. rows_share: 0: as they are.
+  DensityBytes pack(Header header, double rows_share) const {
+    HistogramPacking packing(header);
+    Rounding rounding;
+    rounding.exact = true;
+    rounding.rows_share = rows_share;
+    const bool fits = whole_ && rows_ < kMostWhole;
+    const double unit = fits ? 1 : std::ldexp(1.0, std::ilogb(rows_) - 50);
+    packing.plan(steps_, unit, rounding);
+    packing.pack();
+    header.cell_rows = rows_;
+    header.row_unit = packing.blocks().empty() ? 0 : packing.unit();
+    if ((!fits || rows_share > 0) && rows_ > 0)
+      header.error = std::min(1.0, largest_distance(steps_, packing.packed()) / rows_);
+    return lay_out(header, {}, {}, packing.blocks(), packing.words());
+  }
+
+ private:
+  void at(std::int64_t key, double x) {
+    if (!steps_.list.empty() && steps_.list.back().key == key) return;
+    Step s;
+    s.key = key;
+    s.x = steps_.lattice || encoder_.header_.grid_level > 0 ? static_cast<double>(key) : x;
+    s.below = s.through = rows_;
+    steps_.list.push_back(s);
+  }
+
+  const GridEncoder& encoder_;
+  Steps steps_;
+  double rows_ = 0;
+  bool whole_ = true;
+};
+
+std::int64_t GridEncoder::key_of_end(double x) const {
+  if (header_.grid_level > 0) return 2 * cells_.ends().cell(header_.grid_level - 1, x);
+  if (header_.lattice_step == 0) return key_of(x);
+  return static_cast<std::int64_t>(
+      std::nearbyint((x - header_.lattice_offset) / header_.lattice_step));
+}
+
+// ------------------------------------------------------------------------------------- the tree
+
+int GridEncoder::first_level_within(double x, int from) const {
+  const RoundEnds& ends = cells_.ends();
+  if (x == 0) return ends.levels();
+  const int regular = first_true(std::max(from, 0), ends.levels(), [&](int level) {
+    return std::fabs(x) < kMostIndex * ends.step(level);
+  });
+  // An end of one level is one of all finer ones.
+  return first_true(regular, ends.levels(), [&](int level) { return !ends.is_end(level, x); });
+}
+
+void GridEncoder::list_entries() {
+  const RoundEnds& ends = cells_.ends();
+  entries_.reserve(cells_.size());
+  double below = 0;
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const GridCell cell = cells_.cell(i);
+    Entry e;
+    e.x = cells_.begin_of(cell.key);
+    e.rows = cell.rows;
+    e.below = below;
+    e.inside = cells_.is_inside(cell.key);
+    e.own = e.inside ? cells_.level() : first_level_within(e.x, cells_.level() + 1);
+    e.together = ends.levels();
+    below += cell.rows;
+    if (i > 0) {
+      const Entry& before = entries_.back();
+      const auto same = [&](int level) {
+        return ends.cell(level, before.x) == ends.cell(level, e.x);
+      };
+      // Mostly soon.
+      int level = std::max(before.own, e.own);
+      int step = 1;
+      while (level < ends.levels() && !same(level)) {
+        level += step;
+        step *= 2;
+      }
+      const int reached = std::min(level, ends.levels());
+      e.together = first_true(std::max({before.own, e.own, reached - step / 2}), reached, same);
+    }
+    entries_.push_back(e);
+  }
+}
+
+Status GridEncoder::check_finite() const {
+  for (int k = 0; k < cells_.measures(); ++k) {
+    double squares = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i) squares += cells_.sums(k, i).squares;
+    for (const MeasureSums& s : cells_.measure(k).special) squares += s.squares;
+    if (std::isfinite(squares)) continue;
+    Status s =
+        Status::error(Code::out_of_range,
+                      "the sum of the squares of measure %d is beyond double precision", k + 1);
+    s.measure = k;
+    return s;
+  }
+  return Status::success();
+}
+
+Status GridEncoder::prepare() {
+  if (Status s = cells_.sort(); !s.ok()) return s;
+  if (Status s = check_finite(); !s.ok()) return s;
+  if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  list_entries();
+  const bool by_themselves = std::any_of(entries_.begin(), entries_.end(), [this](const Entry& e) {
+    return std::fabs(e.x) >= kMostIndex * cells_.ends().step(std::max(cells_.level(), 0));
+  });
+  if (header_.lattice_step == 0 && cells_.level() >= 0 && !by_themselves)
+    header_.grid_level = static_cast<std::uint16_t>(cells_.level() + 1);
+  for (int k = 0; k < cells_.measures(); ++k) {
+    const Summary::Specials& s = cells_.specials();
+    const double special_rows[kSpecialX] = {s.nans, s.negative_infinities, s.positive_infinities};
+    for (std::size_t i = 0; i < cells_.size(); ++i)
+      has_nulls_[k] = has_nulls_[k] || cells_.sums(k, i).rows < cells_.cell(i).rows;
+    for (int x = 0; x < kSpecialX; ++x)
+      has_nulls_[k] = has_nulls_[k] || cells_.measure(k).special[x].rows < special_rows[x];
+  }
+  const RoundEnds& ends = cells_.ends();
+  const int finest = std::max(cells_.level(), 0);
+  if (ends.chain() != Chain::decimal) {
+    for (int level = kHourLevel; level < ends.levels(); ++level)
+      if (level >= finest) floors_.push_back(level);
+  } else {
+    // From where cells are too many to where all rows are in few.
+    const double width = std::max(header_.max - header_.min, 0x1p-1000);
+    for (int level = finest; level < ends.levels(); ++level) {
+      const double cells = width / ends.step(level);
+      if (cells <= 8.0 * static_cast<double>(kMostListBytes)) floors_.push_back(level);
+      if (cells < 2) break;
+    }
+  }
+  if (floors_.empty()) floors_.push_back(ends.levels() - 1);
+  return Status::success();
+}
+
+// -------------------------------------------------------------------------------------- the cut
+
+bool GridEncoder::is_divided(const GridCut& cut, int level, std::size_t begin,
+                             std::size_t end) const {
+  if (level >= cells_.ends().levels()) return true;
+  const double all = entries_.back().below + entries_.back().rows;
+  const double below = entries_[begin].below;
+  const double through = entries_[end - 1].below + entries_[end - 1].rows;
+  const double beyond = std::min(below, all - through);
+  const bool in_tail = cells_.ends().chain() == Chain::decimal && beyond * kCore < all;
+  if (in_tail) return through - below > std::min(cut.limit, beyond / kTailRows);
+  return level > cut.floor || through - below > cut.limit;
+}
+
+void GridEncoder::put_range(int level, std::size_t begin, std::size_t end) {
+  const RoundEnds& ends = cells_.ends();
+  const std::int64_t k = ends.cell(level, entries_[begin].x);
+  cut_.push_back({begin, end, ends.end(level, k), ends.end(level, k + 1)});
+  ++ranges_;
+}
+
+// Entries that lie in one cell, or all. False for too many.
+bool GridEncoder::divide(const GridCut& cut, std::size_t begin, std::size_t end,
+                         std::size_t most_cells) {
+  if (cut_.size() > most_cells) return false;
+  if (end - begin == 1) {
+    const Entry& e = entries_[begin];
+    if (e.inside)
+      put_range(e.own, begin, end);
+    else
+      cut_.push_back({begin, end, e.x, e.x});
+    return true;
+  }
+  int level = 0;
+  for (std::size_t i = begin + 1; i < end; ++i) level = std::max(level, entries_[i].together);
+  if (!is_divided(cut, level, begin, end)) {
+    put_range(level, begin, end);
+    return true;
+  }
+  std::size_t from = begin;
+  for (std::size_t i = begin + 1; i <= end; ++i) {
+    if (i < end && entries_[i].together < level) continue;
+    if (!divide(cut, from, i, most_cells)) return false;
+    from = i;
+  }
+  return true;
+}
+
+bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
+  cut_.clear();
+  ranges_ = 0;
+  return entries_.empty() || divide(cut, 0, entries_.size(), most_cells);
+}
+
+// -------------------------------------------------------------------------------------- storage
+
+// Packs the column's list and the measures, of whose bytes there are no more than so many; 0 for
+// more. parts: of each measure its header and parts, as bytes; null: none is wanted.
+std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) {
+  std::size_t bytes = 0;
+  const auto take = [&](DensityBytes&& list) {
+    bytes += aligned(list.size());
+    if (out != nullptr) out->push_back(std::move(list));
+    return bytes <= most;
+  };
+  Part rows(*this);
+  for (const Cell& cell : cut_) {
+    const Entry& last = entries_[cell.end - 1];
+    rows.add(cell, last.below + last.rows - entries_[cell.begin].below);
+  }
+  if (!take(rows.pack(header_, 0))) return 0;
+  for (int k = 0; k < cells_.measures(); ++k) {
+    const GridCells::Measure& measure = cells_.measure(k);
+    std::vector<MeasureSums> of_cells(cut_.size());
+    for (std::size_t c = 0; c < cut_.size(); ++c)
+      for (std::size_t i = cut_[c].begin; i < cut_[c].end; ++i) of_cells[c].add(cells_.sums(k, i));
+    const double by = best_origin(of_cells, measure.decimals < kNoDecimals);
+    std::array<Part, kMeasureParts> part = {Part(*this), Part(*this), Part(*this), Part(*this)};
+    const auto weights_of = [&](const MeasureSums& sums, double(&weight)[kMeasureParts]) {
+      const MeasureSums s = sums.moved(by);
+      weight[0] = s.rows;
+      weight[1] = std::max(s.sum, 0.0);
+      weight[2] = std::max(-s.sum, 0.0);
+      weight[3] = std::max(s.squares, 0.0);
+    };
+    for (std::size_t c = 0; c < cut_.size(); ++c) {
+      double weight[kMeasureParts];
+      weights_of(of_cells[c], weight);
+      for (int p = 0; p < kMeasureParts; ++p) part[p].add(cut_[c], weight[p]);
+    }
+    double special[kSpecialX][kMeasureParts];
+    for (int x = 0; x < kSpecialX; ++x) weights_of(measure.special[x], special[x]);
+
+    MeasureHeader m{};
+    m.bytes = sizeof m;
+    m.value_type = measure_types_[k];
+    m.decimals = static_cast<std::uint8_t>(measure.decimals);
+    m.nulls = has_nulls_[k];
+    m.unit = 1 / measure.units_of_one();
+    m.origin = (measure.origin + by) / measure.units_of_one();
+    m.scale = 1;
+    if (measure.totals.count() > 0) {
+      m.min = measure.totals.min();
+      m.max = measure.totals.max();
+      m.mean = std::clamp(measure.totals.mean(), m.min, m.max);
+      m.variance = std::min(measure.totals.variance(), std::numeric_limits<double>::max());
+    }
+    m.rows = part[0].rows();
+    for (const auto& s : special) m.rows += s[0];
+    std::vector<DensityBytes> parts;
+    for (int p = 0; p < kMeasureParts; ++p) {
+      // Where none is NULL the column's own list counts them.
+      if (p == 0 && !has_nulls_[k]) continue;
+      Header h = header_;
+      h.measures = h.grouped = 0;
+      h.nulls = 0;
+      h.nans = special[0][p];
+      h.negative_infinities = special[1][p];
+      h.positive_infinities = special[2][p];
+      h.rows = part[p].rows() + h.nans + h.negative_infinities + h.positive_infinities;
+      if (!(h.rows > 0) && p > 0) continue;
+      if (part[p].rows() == 0) h.leave_specials_alone();
+      h.sample_rows = std::max(p == 0 ? part[0].rows() : h.sample_rows, 1.0);
+      h.mean_error = 0;
+      parts.push_back(part[p].pack(
+          h, p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells ? kSquaresShare
+                                                                                    : 0));
+      m.parts |= static_cast<std::uint8_t>(1U << p);
+      m.bytes += static_cast<std::uint32_t>(aligned(parts.back().size()));
+    }
+    DensityBytes front(sizeof m);
+    std::memcpy(front.data(), &m, sizeof m);
+    if (!take(std::move(front))) return 0;
+    for (DensityBytes& list : parts)
+      if (!take(std::move(list))) return 0;
+  }
+  return bytes;
+}
+
+// Where every value is known the lattice is that of the values, which may be coarser than the type's.
+void GridEncoder::find_lattice_of_values() {
+  if (cells_.level() >= 0 || entries_.size() < 2) return;
+  std::vector<WeightedValue> values;
+  values.reserve(entries_.size());
+  for (const Entry& e : entries_) values.push_back({e.x, e.rows});
+  const Lattice lattice = find_lattice(values, control_);
+  if (!lattice) return;
+  Header h = header_;
+  h.lattice_step = lattice.step();
+  h.lattice_offset = lattice.value(lattice.nearest(h.min));
+  h.lattice_scale = lattice.scale;
+  if (!lattice_resolved(h)) return;
+  for (const Entry& e : entries_)
+    if (h.lattice_point(std::nearbyint((e.x - h.lattice_offset) / h.lattice_step)) != e.x) return;
+  header_ = h;
+}
+
+std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {
+  if (!cut_into(cut, 8 * most / kLeastBitsOfCell)) return most + 1;
+  const std::size_t bytes = pack(most, nullptr);
+  return bytes > 0 ? bytes : most + 1;
+}
+
+GridCut GridEncoder::best(std::size_t budget) {
+  const auto fits = [&](const GridCut& cut, std::size_t most) {
+    return bytes_of(cut, most) <= most;
+  };
+  // All that there is.
+  const GridCut whole = {0, 0};
+  if (fits(whole, budget)) return whole;
+  const bool times = cells_.ends().chain() != Chain::decimal;
+  const std::size_t for_floor = times ? budget : budget / 2;
+  const auto n = static_cast<int>(floors_.size());
+  const int first = first_true(
+      0, n - 1, [&](int i) { return fits({floors_[static_cast<std::size_t>(i)]}, for_floor); });
+  GridCut cut = {floors_[static_cast<std::size_t>(first)]};
+  if (!fits(cut, budget)) return cut;
+  // The least limit, found by halves of its logarithm.
+  double low = 0;
+  double high = std::log2(std::max(entries_.back().below + entries_.back().rows, 2.0));
+  for (int i = 0; i < kTrials && !control_.stop_requested(); ++i) {
+    const double middle = (low + high) / 2;
+    const double limit = std::exp2(middle);
+    if (fits({cut.floor, limit}, budget)) {
+      high = middle;
+      cut.limit = limit;
+    } else {
+      low = middle;
+    }
+  }
+  return cut;
+}
+
+Status GridEncoder::write(const GridCut& cut, DensityBytes* density) {
+  if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  cut_into(cut, std::numeric_limits<std::size_t>::max());
+  if (has_all_values()) find_lattice_of_values();
+  std::vector<DensityBytes> lists;
+  const std::size_t bytes = pack(std::numeric_limits<std::size_t>::max(), &lists);
+  if (cells_.measures() == 0) {
+    *density = std::move(lists.front());
+  } else {
+    DensityBytes all(bytes);
+    char* to = all.data();
+    for (const DensityBytes& list : lists) {
+      std::memcpy(to, list.data(), list.size());
+      to += aligned(list.size());
+    }
+    all.header().measures = static_cast<std::uint8_t>(cells_.measures());
+    *density = std::move(all);
+  }
+  return Status::success();
+}
+
+}  // namespace kde

@@ -1,0 +1,95 @@
+// The stored form of a column's cells with round ends and of its measures: histogram.h with
+// kRoundEnds, measure_format.h.
+//
+// Which cells are stored is a cut through the tree that the levels make (round_ends.h). A cell is
+// divided
+//
+//   down to a level, the floor: of times the finest of hour, day, month and year that fits; of
+//              numbers the finest that fits into half the bytes, where rows are, not in the tails
+//   beyond     where it has more rows than a limit, the least with which all fits
+//   in tails   where it has more than a share 1/kTailRows of the rows between it and the nearer end
+//              of the column, so that quantiles have a relative error there
+//
+// and is no wider than what is in it: one value is a point. Counts and sums at every end of a cell are
+// those of every row; within one they are spread evenly.
+#pragma once
+
+#include "core/control.h"
+#include "core/density/bytes.h"
+#include "core/grid/grid_cells.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace kde {
+
+// Bytes of a list with its first measure, by default; each measure more takes half of that.
+inline constexpr std::size_t kGridBytes = std::size_t{256} << 10;
+
+// What is stored: cells of all of the floor's level or finer, and which are divided further.
+struct GridCut {
+  int floor = 0;
+  double limit = std::numeric_limits<double>::infinity();
+};
+
+class GridEncoder {
+ public:
+  // cells: outlive it; sorted by prepare(). header: all but atoms, blocks, cell_rows and row_unit is
+  // set; of rows that are all of `cells`. measure_types: as many as it has measures.
+  GridEncoder(GridCells* cells, const Header& header, const ValueType* measure_types,
+              const Control& control)
+      : cells_(*cells), header_(header), measure_types_(measure_types), control_(control) {}
+
+  // Errors: out_of_memory, cancelled; out_of_range of a measure whose squares overflow. This and the
+  // following throw std::bad_alloc.
+  Status prepare();
+  // The floors there may be, the finest first.
+  const std::vector<int>& floors() const { return floors_; }
+  // Bytes that a cut takes; more than `most` of those that take more.
+  std::size_t bytes_of(const GridCut& cut, std::size_t most);
+  // The best that fits into so many bytes; where none does the coarsest.
+  GridCut best(std::size_t budget);
+  Status write(const GridCut& cut, DensityBytes* density);
+  // Of what was written last: whether every value is a point.
+  bool has_all_values() const { return ranges_ == 0; }
+
+ private:
+  struct Entry {
+    double x;  // the value, or where the cell begins
+    double rows, below;
+    int own;       // the finest level at which it is within a cell
+    int together;  // and is so with the entry before
+    bool inside;   // a cell of the rows' level
+  };
+  // One cell of the cut: of entries [begin, end).
+  struct Cell {
+    std::size_t begin, end;
+    double low, high;  // its ends; of a point equal
+  };
+  class Part;
+
+  void list_entries();
+  int first_level_within(double x, int from) const;
+  bool cut_into(const GridCut& cut, std::size_t most_cells);
+  bool divide(const GridCut& cut, std::size_t begin, std::size_t end, std::size_t most_cells);
+  bool is_divided(const GridCut& cut, int level, std::size_t begin, std::size_t end) const;
+  void find_lattice_of_values();
+  void put_range(int level, std::size_t begin, std::size_t end);
+  std::int64_t key_of_end(double x) const;
+  std::size_t pack(std::size_t most, std::vector<DensityBytes>* parts);
+  Status check_finite() const;
+
+  GridCells& cells_;
+  Header header_;
+  const ValueType* measure_types_;
+  const Control& control_;
+  std::vector<int> floors_;
+  std::vector<Entry> entries_;
+  std::vector<Cell> cut_;
+  std::size_t ranges_ = 0;
+  bool has_nulls_[kMaxMeasures] = {};  // some y are NULL where x is not
+};
+
+}  // namespace kde

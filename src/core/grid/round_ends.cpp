@@ -1,0 +1,134 @@
+// See round_ends.h.
+#include "core/grid/round_ends.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kde {
+
+namespace {
+
+// Powers of ten that are doubles: the decimal steps are 10^-22, 5 10^-22, ... 10^22. Finer ones are
+// halves of the first, coarser ones doubles of the last.
+constexpr int kMostExponent = 22;
+constexpr double kPowersOfTen[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr int kHalves = 940, kDecimalLevels = 4 * kMostExponent + 1, kDoubles = 940;
+
+// From a second to a day.
+constexpr double kSeconds[] = {1, 5, 15, 60, 300, 900, 3600, 86400};
+constexpr int kMicrosecond = -6;
+constexpr double kDay = 86400;
+constexpr double kMonthsAYear = 12, kDaysAYear = 365.2425;
+static_assert(kSecondLevel + 7 == kDayLevel);
+
+// times 10^exponent 2^binary.
+struct Step {
+  int exponent;
+  double times;
+  int binary;
+
+  // Rounded once: |k| times is a double.
+  double end(double k) const {
+    const double units = k * times;
+    const double end =
+        exponent < 0 ? units / kPowersOfTen[-exponent] : units * kPowersOfTen[exponent];
+    return binary == 0 ? end : std::ldexp(end, binary);
+  }
+  double step() const { return end(1); }
+};
+
+// The level-th step from 10^least on.
+Step decimal(int level, int least) { return {least + level / 2, level % 2 == 0 ? 1.0 : 5.0, 0}; }
+
+Step number_step(int level) {
+  if (level < kHalves) return {-kMostExponent, 1, level - kHalves};
+  level -= kHalves;
+  if (level < kDecimalLevels) return decimal(level, -kMostExponent);
+  return {kMostExponent, 1, level - kDecimalLevels + 1};
+}
+
+// Days since 1970-01-01 of the first of a month, and back, in the proleptic Gregorian calendar:
+// years begin in March, so that a leap day is the last of its year, and 400 of them have 146,097
+// days (P. K. Seidelmann, ed., Explanatory Supplement to the Astronomical Almanac, 1992, section
+// 12.9).
+constexpr double kDaysOf400Years = 146097, kDaysBeforeEpoch = 719468;
+
+double day_of_month(double month) {
+  const double shifted = month - 2;  // March is 0
+  const double year = std::floor(shifted / kMonthsAYear);
+  const double m = shifted - year * kMonthsAYear;
+  const double era = std::floor(year / 400);
+  const double y = year - era * 400;
+  const double day = std::floor((153 * m + 2) / 5);
+  return era * kDaysOf400Years + y * 365 + std::floor(y / 4) - std::floor(y / 100) + day -
+         kDaysBeforeEpoch;
+}
+
+// Months since January of year 0.
+double month_of_day(double day) {
+  double month = std::floor((day + kDaysBeforeEpoch) / (kDaysAYear / kMonthsAYear)) + 2;
+  while (day_of_month(month) > day) --month;
+  while (day_of_month(month + 1) <= day) ++month;
+  return month;
+}
+
+// Where neither months nor years are: the ends' distance and how they are told.
+double even_end(int level, Chain chain, double k) {
+  if (chain == Chain::decimal) return number_step(level).end(k);
+  if (level < kSecondLevel) return decimal(level, kMicrosecond).end(k);
+  if (level <= kDayLevel) return k * kSeconds[level - kSecondLevel];
+  return decimal(level - kDayLevel, 0).end(k) * kDay;
+}
+
+double months_in(int level) { return level == kYearLevel ? kMonthsAYear : 1; }
+
+}  // namespace
+
+Chain chain_of(ValueType type) {
+  switch (type) {
+    case ValueType::date:
+    case ValueType::timestamp:
+    case ValueType::timestamptz:
+      return Chain::calendar;
+    case ValueType::interval:
+    case ValueType::time:
+      return Chain::duration;
+    default:
+      return Chain::decimal;
+  }
+}
+
+int RoundEnds::levels() const {
+  if (chain_ == Chain::decimal) return kHalves + kDecimalLevels + kDoubles;
+  // Beyond a year, and some 10^15 days.
+  return chain_ == Chain::calendar ? kYearLevel + 1 : kDayLevel + 30;
+}
+
+double RoundEnds::step(int level) const {
+  if (chain_ == Chain::decimal) return number_step(level).step();
+  if (level < kSecondLevel) return decimal(level, kMicrosecond).step();
+  if (level <= kDayLevel) return kSeconds[level - kSecondLevel];
+  if (chain_ == Chain::calendar) return kDaysAYear * kDay / kMonthsAYear * months_in(level);
+  return decimal(level - kDayLevel, 0).step() * kDay;
+}
+
+double RoundEnds::end(int level, std::int64_t k) const {
+  const auto at = static_cast<double>(k);
+  if (!is_even(level)) return day_of_month(at * months_in(level)) * kDay;
+  return even_end(level, chain_, at);
+}
+
+std::int64_t RoundEnds::cell(int level, double x) const {
+  if (!is_even(level))
+    return static_cast<std::int64_t>(
+        std::floor(month_of_day(std::floor(x / kDay)) / months_in(level)));
+  // The quotient may be rounded to the next whole number.
+  auto k = static_cast<std::int64_t>(x / step(level));
+  while (even_end(level, chain_, static_cast<double>(k)) > x) --k;
+  while (even_end(level, chain_, static_cast<double>(k + 1)) <= x) ++k;
+  return k;
+}
+
+}  // namespace kde

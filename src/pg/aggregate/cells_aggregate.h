@@ -1,0 +1,19 @@
+// The aggregate kde_aqp.cells(column, measure ...), by which a fit reads every row: what a row has is
+// counted into cells with round ends (core/grid/grid_cells.h), by as many workers as the planner
+// takes. Its result is its state in bytes, for the fit to go on with.
+#pragma once
+
+#include "pg/base/pg.h"
+
+#include "core/kde.h"
+
+namespace kde_pg {
+
+// The cells of such bytes, in the current memory context, of a column of that chain with so many
+// measures. Error XX001 for others.
+kde::GridCells* read_cells(const bytea* bytes, kde::Chain chain, int measures);
+
+// kde::Memory over a memory context: neither function raises an error.
+kde::Memory memory_of(MemoryContext context);
+
+}  // namespace kde_pg

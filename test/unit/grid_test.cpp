@@ -1,0 +1,404 @@
+// Cells with round ends against the rows they were made of: every count and sum at an end is exact,
+// whatever the order of the rows and however they were divided; between ends the interval holds the
+// truth and is no wider than a cell.
+#include "core/answer/measure_evidence.h"
+#include "core/ask/ask.h"
+#include "core/fit/fit_cells.h"
+#include "core/grid/owned_cells.h"
+#include "core/random.h"
+#include "fitted.h"
+#include "round_trip.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace kde {
+namespace {
+
+constexpr double kHour = 3600, kDay = 86400;
+const double kNull = std::nan("");
+
+// ---------------------------------------------------------------------------------------- ends
+
+TEST(RoundEnds, NestFromLevelToLevel) {
+  Random random(1);
+  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
+    const RoundEnds ends(chain);
+    for (int level = 0; level + 1 < ends.levels(); ++level) {
+      for (int i = 0; i < 50; ++i) {
+        const auto k = static_cast<std::int64_t>(std::floor((random.uniform() - 0.5) * 2e4));
+        const double x = ends.end(level + 1, k);
+        if (!std::isfinite(x) || std::fabs(x) >= kMostIndex * ends.step(level)) continue;
+        EXPECT_EQ(ends.end(level, ends.cell(level, x)), x) << level << " " << k;
+        EXPECT_LT(x, ends.end(level + 1, k + 1)) << level;
+      }
+    }
+  }
+}
+
+TEST(RoundEnds, TellTheCellOfAValue) {
+  Random random(2);
+  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
+    const RoundEnds ends(chain);
+    for (int level = 0; level < ends.levels(); ++level) {
+      for (int i = 0; i < 50; ++i) {
+        const double x = (random.uniform() - 0.5) * std::pow(10.0, 12 * random.uniform()) *
+                         std::min(ends.step(level), 1e290);
+        const std::int64_t k = ends.cell(level, x);
+        EXPECT_LE(ends.end(level, k), x) << level;
+        EXPECT_GT(ends.end(level, k + 1), x) << level;
+      }
+    }
+  }
+}
+
+TEST(RoundEnds, AreTheCalendarsMonths) {
+  const RoundEnds ends(Chain::calendar);
+  // 2024-02-29 12:00, in seconds.
+  const double leap = 1709208000;
+  EXPECT_EQ(ends.end(kMonthLevel, ends.cell(kMonthLevel, leap)), 1706745600);      // 2024-02-01
+  EXPECT_EQ(ends.end(kMonthLevel, ends.cell(kMonthLevel, leap) + 1), 1709251200);  // 2024-03-01
+  EXPECT_EQ(ends.end(kYearLevel, ends.cell(kYearLevel, leap)), 1704067200);        // 2024-01-01
+  EXPECT_EQ(ends.end(kYearLevel, ends.cell(kYearLevel, -1)), -31536000);           // 1969-01-01
+  EXPECT_EQ(ends.end(kDayLevel, ends.cell(kDayLevel, leap)), 1709164800);
+  EXPECT_EQ(ends.end(kHourLevel, ends.cell(kHourLevel, leap)), leap);
+}
+
+// ---------------------------------------------------------------------------------------- rows
+
+struct Row {
+  double x, y;
+};
+
+// A column, what its rows are, and its ends.
+struct Shape {
+  const char* name;
+  ValueType type;
+  double lattice_step;
+  // The step at whose multiples counts have to be exact.
+  double step;
+  std::function<Row(Random*)> row;
+};
+
+double normal(Random* random) {
+  return std::sqrt(-2 * std::log(1 - random->uniform())) * std::cos(2 * M_PI * random->uniform());
+}
+
+double cents(double x) { return std::nearbyint(x * 100) / 100; }
+
+const std::vector<Shape>& shapes() {
+  static const std::vector<Shape> kShapes = {
+      {"times to the microsecond", ValueType::timestamptz, 0, kHour,
+       [](Random* random) {
+         const double day = std::floor(1095 * random->uniform());
+         const double in_day = 43200 + 15000 * normal(random);
+         const double x = 1672531200 + day * kDay + in_day;
+         return Row{std::nearbyint(x * 1e6) / 1e6, cents(20 + 10 * std::fabs(normal(random)))};
+       }},
+      {"whole hours among them", ValueType::timestamp, 0, kHour,
+       [](Random* random) {
+         const double x = 1672531200 + 3e6 * random->uniform();
+         return Row{random->below(3) == 0 ? std::floor(x / kHour) * kHour : std::floor(x),
+                    random->below(5) == 0 ? kNull : std::floor(1000 * random->uniform()) - 500};
+       }},
+      {"cents", ValueType::numeric, 0.01, 1,
+       [](Random* random) {
+         return Row{cents(std::exp(4 + normal(random))), 100 * random->uniform()};
+       }},
+      {"a measurement", ValueType::float8, 0, 0.001,
+       [](Random* random) {
+         return Row{normal(random), normal(random)};
+       }},
+      {"whole numbers", ValueType::int4, 1, 1,
+       [](Random* random) {
+         return Row{std::floor(1e4 * random->uniform()) - 5000, cents(1e6 * normal(random))};
+       }},
+      {"few values", ValueType::float8, 0, 0.1,
+       [](Random* random) {
+         return Row{static_cast<double>(random->below(30)) / 10 - 1, 7};
+       }},
+      {"a heavy tail", ValueType::float8, 0, 0.1,
+       [](Random* random) {
+         return Row{std::tan(M_PI * (random->uniform() - 0.5)), cents(normal(random))};
+       }},
+  };
+  return kShapes;
+}
+
+std::vector<Row> rows_of(const Shape& shape, int n, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Row> rows;
+  for (int i = 0; i < n; ++i) rows.push_back(shape.row(&random));
+  return rows;
+}
+
+void add(const std::vector<Row>& rows, GridCells* cells) {
+  for (const Row& r : rows) ASSERT_TRUE(cells->add(r.x, {&r.y, 1}).ok());
+}
+
+void expect_same(GridCells* a, GridCells* b) {
+  ASSERT_TRUE(a->sort().ok());
+  ASSERT_TRUE(b->sort().ok());
+  ASSERT_EQ(a->size(), b->size());
+  EXPECT_EQ(a->level(), b->level());
+  EXPECT_EQ(a->digits(), b->digits());
+  const GridCells::Measure& m = a->measure(0);
+  const double by = m.origin - b->measure(0).origin;
+  EXPECT_EQ(m.decimals, b->measure(0).decimals);
+  const bool whole = m.decimals < kNoDecimals;
+  for (std::size_t i = 0; i < a->size(); ++i) {
+    ASSERT_EQ(a->cell(i).key, b->cell(i).key);
+    ASSERT_EQ(a->cell(i).rows, b->cell(i).rows);
+    const MeasureSums x = a->sums(0, i), y = b->sums(0, i).moved(by);
+    ASSERT_EQ(x.rows, y.rows);
+    if (whole)
+      ASSERT_EQ(x.sum, y.sum);
+    else
+      ASSERT_NEAR(x.sum, y.sum, 1e-9 * std::sqrt(1 + x.rows * x.squares));
+  }
+}
+
+// So few cells that they are joined often.
+constexpr std::size_t kFew = 1024;
+
+TEST(GridCells, AreTheSameInAnyOrderAndParts) {
+  for (const Shape& shape : shapes()) {
+    SCOPED_TRACE(shape.name);
+    std::vector<Row> rows = rows_of(shape, 30000, 3);
+    OwnedGridCells all(chain_of(shape.type), 1, kFew);
+    add(rows, &*all);
+    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.x < b.x; });
+    OwnedGridCells sorted(chain_of(shape.type), 1, kFew);
+    add(rows, &*sorted);
+    expect_same(&*all, &*sorted);
+
+    OwnedGridCells sum(chain_of(shape.type), 1, kFew);
+    Random random(4);
+    for (std::size_t at = 0; at < rows.size();) {
+      const std::size_t n = std::min<std::size_t>(1 + random.below(9000), rows.size() - at);
+      OwnedGridCells part(chain_of(shape.type), 1, kFew);
+      add({rows.begin() + static_cast<std::ptrdiff_t>(at),
+           rows.begin() + static_cast<std::ptrdiff_t>(at + n)},
+          &*part);
+      at += n;
+      // As between processes.
+      ASSERT_TRUE(part->settle().ok());
+      std::vector<char> bytes(part->serialized_size());
+      part->serialize(bytes.data());
+      OwnedGridCells copy(chain_of(shape.type), 1, kFew);
+      ASSERT_TRUE(copy->deserialize(bytes.data(), bytes.size()).ok());
+      expect_same(&*part, &*copy);
+      ASSERT_TRUE(sum->merge(&*copy).ok());
+    }
+    expect_same(&*all, &*sum);
+    EXPECT_EQ(all->totals().count(), static_cast<double>(rows.size()));
+  }
+}
+
+TEST(GridCells, RefuseBytesThatAreNoCells) {
+  const std::vector<Row> rows = rows_of(shapes()[0], 3000, 5);
+  OwnedGridCells cells(Chain::calendar, 1, kFew);
+  add(rows, &*cells);
+  ASSERT_TRUE(cells->settle().ok());
+  std::vector<char> good(cells->serialized_size());
+  cells->serialize(good.data());
+  for (std::size_t size = 0; size < good.size(); size += 97) {
+    OwnedGridCells other(Chain::calendar, 1, kFew);
+    EXPECT_EQ(other->deserialize(good.data(), size).code, Code::invalid_format) << size;
+  }
+  OwnedGridCells other(Chain::decimal, 1, kFew);
+  EXPECT_EQ(other->deserialize(good.data(), good.size()).code, Code::invalid_format);
+}
+
+// ------------------------------------------------------------------------------------- densities
+
+struct Truth {
+  double count = 0, counted = 0, sum = 0;
+};
+
+Truth truth_of(const std::vector<Row>& rows, const Range& r) {
+  Truth out;
+  DoubleDouble sum;
+  for (const Row& row : rows) {
+    if (!r.lower_unbounded && (r.lower_inclusive ? row.x < r.lower : row.x <= r.lower)) continue;
+    if (!r.upper_unbounded && (r.upper_inclusive ? row.x > r.upper : row.x >= r.upper)) continue;
+    out.count += 1;
+    if (std::isnan(row.y)) continue;
+    out.counted += 1;
+    sum.add(row.y);
+  }
+  out.sum = sum.value();
+  return out;
+}
+
+class Fitted {
+ public:
+  Fitted(const Shape& shape, int n, std::size_t budget, std::size_t most = kMostGridCells)
+      : rows_(rows_of(shape, n, 6)) {
+    OwnedGridCells cells(chain_of(shape.type), 1, most);
+    add(rows_, &*cells);
+    FitOptions options;
+    options.value_type = shape.type;
+    options.lattice_step = shape.lattice_step;
+    options.measure_types[0] = ValueType::float8;
+    FitReport report;
+    const Status status = fit_cells(&*cells, options, budget, {}, &density_, &report);
+    EXPECT_TRUE(status.ok()) << status.message;
+    EXPECT_LE(density_.size(), budget);
+    const Status valid = validate(density_.data(), density_.size());
+    EXPECT_TRUE(valid.ok()) << valid.message;
+    model_ = report.model;
+    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.x < b.x; });
+  }
+
+  const std::vector<Row>& rows() const { return rows_; }
+  const DensityBytes& density() const { return density_; }
+  AnyDensity any() const { return {&density_.header(), nullptr, {}}; }
+  const std::string& model() const { return model_; }
+
+  Interval ask(Wanted wanted, const Range& r, int target) const {
+    const BoxSide side = {0, r, nullptr};
+    return interval_of(wanted, kde::ask(wanted, any(), {&side, 1}, target, {}));
+  }
+
+ private:
+  std::vector<Row> rows_;
+  DensityBytes density_;
+  std::string model_;
+};
+
+Range random_range(double a, double b, Random* random) {
+  Range r = fitted::range(std::min(a, b), std::max(a, b));
+  r.lower_inclusive = random->below(2) == 0;
+  r.upper_inclusive = random->below(2) == 0;
+  r.lower_unbounded = random->below(8) == 0;
+  r.upper_unbounded = random->below(8) == 0;
+  return r;
+}
+
+constexpr int kRows = 200000;
+
+TEST(FitCells, AreExactAtRoundEnds) {
+  for (const Shape& shape : shapes()) {
+    SCOPED_TRACE(shape.name);
+    const Fitted f(shape, kRows, kGridBytes);
+    SCOPED_TRACE(f.model());
+    Random random(7);
+    const auto n = static_cast<double>(f.rows().size());
+    for (int i = 0; i < 300; ++i) {
+      const auto end = [&] {
+        const double x =
+            f.rows()[static_cast<std::size_t>(n * (0.001 + 0.998 * random.uniform()))].x;
+        const double k = std::floor(x / shape.step) + static_cast<double>(random.below(3)) - 1;
+        return shape.step < 1 ? k / std::nearbyint(1 / shape.step) : k * shape.step;
+      };
+      const Range r = random_range(end(), end(), &random);
+      const Truth truth = truth_of(f.rows(), r);
+      const Interval count = f.ask(Wanted::count, r, kRowsThemselves);
+      EXPECT_EQ(count.estimate, truth.count) << r.lower << " " << r.upper;
+      EXPECT_EQ(count.lower, truth.count) << r.lower << " " << r.upper;
+      EXPECT_EQ(count.upper, truth.count) << r.lower << " " << r.upper;
+      if (is_empty(r) || !(truth.counted > 0)) continue;
+      EXPECT_EQ(f.ask(Wanted::count, r, 1).estimate, truth.counted);
+      const Interval sum = f.ask(Wanted::sum, r, 1);
+      EXPECT_LE(sum.lower, sum.estimate);
+      const double scale = 1e-9 * (std::fabs(truth.sum) + n);
+      EXPECT_NEAR(sum.estimate, truth.sum, scale);
+      EXPECT_NEAR(sum.lower, truth.sum, scale);
+      EXPECT_NEAR(sum.upper, truth.sum, scale);
+      const Interval mean = f.ask(Wanted::mean, r, 1);
+      EXPECT_NEAR(mean.estimate, truth.sum / truth.counted, scale / truth.counted);
+    }
+  }
+}
+
+TEST(FitCells, HoldTheTruthBetweenThem) {
+  for (const std::size_t budget : {kGridBytes, std::size_t{16384}}) {
+    for (const Shape& shape : shapes()) {
+      SCOPED_TRACE(shape.name);
+      const Fitted f(shape, kRows / 4, budget, budget == kGridBytes ? kMostGridCells : kFew);
+      SCOPED_TRACE(f.model());
+      Random random(8);
+      const auto n = static_cast<double>(f.rows().size());
+      for (int i = 0; i < 300; ++i) {
+        const auto end = [&] {
+          const auto at = static_cast<std::size_t>(n * random.uniform());
+          const double x = f.rows()[at].x;
+          return random.below(2) == 0 ? x : x + shape.step * (random.uniform() - 0.5);
+        };
+        const Range r = random_range(end(), end(), &random);
+        const Truth truth = truth_of(f.rows(), r);
+        const auto holds = [&](const Interval& found, double x, const char* what) {
+          const double rounding = 1e-9 * (std::fabs(x) + 1);
+          EXPECT_LE(found.lower, x + rounding) << what << " " << r.lower << " " << r.upper;
+          EXPECT_GE(found.upper, x - rounding) << what << " " << r.lower << " " << r.upper;
+          EXPECT_LE(found.lower, found.estimate) << what;
+          EXPECT_GE(found.upper, found.estimate) << what;
+        };
+        holds(f.ask(Wanted::count, r, kRowsThemselves), truth.count, "count");
+        if (is_empty(r)) continue;
+        holds(f.ask(Wanted::count, r, 1), truth.counted, "count of y");
+        if (truth.counted == 0) continue;
+        holds(f.ask(Wanted::sum, r, 1), truth.sum, "sum");
+        holds(f.ask(Wanted::mean, r, 1), truth.sum / truth.counted, "mean");
+        DoubleDouble sum;
+        double rows = 0;
+        for (const Row& row : f.rows()) {
+          if (!r.lower_unbounded && (r.lower_inclusive ? row.x < r.lower : row.x <= r.lower))
+            continue;
+          if (!r.upper_unbounded && (r.upper_inclusive ? row.x > r.upper : row.x >= r.upper))
+            continue;
+          sum.add(row.x);
+          rows += 1;
+        }
+        holds(f.ask(Wanted::sum, r, 0), sum.value(), "sum of x");
+        holds(f.ask(Wanted::mean, r, 0), sum.value() / rows, "mean of x");
+      }
+      for (int i = 1; i < 100; ++i) {
+        const double q = i / 100.0;
+        const Interval x = quantile_interval(DensityView(&f.density().header()), q, {});
+        const std::size_t rank = f.rows().size() / 100 * static_cast<std::size_t>(i) - 1;
+        EXPECT_LE(x.lower, f.rows()[rank].x) << q;
+        EXPECT_GE(x.upper, f.rows()[rank].x) << q;
+      }
+    }
+  }
+}
+
+TEST(FitCells, GoOverTheWire) {
+  for (const Shape& shape : shapes()) {
+    SCOPED_TRACE(shape.name);
+    const Fitted f(shape, kRows / 10, kGridBytes);
+    EXPECT_STREQ(round_trip(f.density()), nullptr);
+  }
+}
+
+TEST(FitCells, CountSpecialValuesApart) {
+  OwnedGridCells cells(Chain::decimal, 1);
+  const double y = 2;
+  for (const double x : {1.0, fitted::kInf, -fitted::kInf, fitted::kNan, 3.0})
+    ASSERT_TRUE(cells->add(x, {&y, 1}).ok());
+  cells->add_null();
+  FitOptions options;
+  DensityBytes density;
+  FitReport report;
+  ASSERT_TRUE(fit_cells(&*cells, options, kGridBytes, {}, &density, &report).ok());
+  const Status valid = validate(density.data(), density.size());
+  EXPECT_TRUE(valid.ok()) << valid.message;
+  const DensityView view(&density.header());
+  EXPECT_EQ(view.header().nulls, 1);
+  EXPECT_EQ(count(view, Range()), 5);
+  EXPECT_EQ(measure_moments(view, MeasureView(&density.header(), 0), Range()).count, 5);
+  OwnedGridCells none(Chain::decimal, 0);
+  none->add_null();
+  EXPECT_EQ(fit_cells(&*none, options, kGridBytes, {}, &density, &report).code,
+            Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace kde
