@@ -29,7 +29,7 @@
 //   rows_bits     rows in units of row_unit 2^rows_shift: blocks of the tails are finer
 //
 // so that a cell within a block is found by adding up. Of cells with round ends (kRoundEnds;
-// grid/round_ends.h) a range is open: its rows are strictly between its ends, those at an end are a
+// density/round_ends.h) a range is open: its rows are strictly between its ends, those at an end are a
 // point or there are none, and counts up to an end, with it or without, are exact. On a lattice the
 // keys' differences are there multiples of a step of the grid, whose number is key_shift (key_unit()
 // of histogram_view.h). Off a lattice they may number the ends of one of its levels (grid_level): 2k

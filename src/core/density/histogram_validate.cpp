@@ -2,7 +2,7 @@
 #include "core/density/checks.h"
 #include "core/density/fields.h"
 #include "core/density/histogram_view.h"
-#include "core/grid/round_ends.h"
+#include "core/density/round_ends.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Reading the layout of histogram.h.
 #include "core/density/histogram_view.h"
 
-#include "core/grid/round_ends.h"
+#include "core/density/round_ends.h"
 
 #include <algorithm>
 #include <cmath>

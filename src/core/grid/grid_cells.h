@@ -15,7 +15,7 @@
 
 #include "core/density/histogram_view.h"
 #include "core/density/measure_format.h"
-#include "core/grid/round_ends.h"
+#include "core/density/round_ends.h"
 #include "core/status.h"
 #include "core/summary/measures.h"
 #include "core/summary/summary.h"

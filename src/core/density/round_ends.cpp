@@ -1,5 +1,5 @@
 // See round_ends.h.
-#include "core/grid/round_ends.h"
+#include "core/density/round_ends.h"
 
 #include <algorithm>
 #include <cmath>
