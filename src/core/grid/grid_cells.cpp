@@ -74,35 +74,11 @@ bool GridCells::has_digits(double x, int digits) { return is_decimal(x, digits);
 
 // ------------------------------------------------------------------------------------ the table
 
-Status GridCells::allocate_table(std::size_t capacity) {
-  if (Status s = allocate_array(memory_, capacity, &key_); !s.ok()) return s;
-  if (Status s = allocate_array(memory_, capacity, &rows_); !s.ok()) return s;
-  std::fill_n(rows_, capacity, 0.0);
-  for (int k = 0; k < measures_; ++k) {
-    for (double** column : {&measure_[k].rows, &measure_[k].sum, &measure_[k].squares}) {
-      if (Status s = allocate_array(memory_, capacity, column); !s.ok()) return s;
-      std::fill_n(*column, capacity, 0.0);
-    }
-  }
-  capacity_ = capacity;
-  return Status::success();
-}
-
-void GridCells::release_table(std::int64_t* key, double* rows, const Measure* measure) const {
-  const auto release = [this](void* chunk) {
-    if (chunk != nullptr) memory_.release(memory_.context, chunk);
-  };
-  release(key);
-  release(rows);
-  for (int k = 0; k < measures_; ++k)
-    for (double* column : {measure[k].rows, measure[k].sum, measure[k].squares}) release(column);
-}
-
 // Where a key is, or is to be.
-std::size_t GridCells::slot_of(std::int64_t key) {
+std::size_t GridCells::slot_of(std::int64_t key) const {
   const std::size_t mask = capacity_ - 1;
   std::size_t i = hash_of(key) & mask;
-  while (rows_[i] != 0 && key_[i] != key) i = (i + 1) & mask;
+  while (rows_at(i) != 0 && key_at(i) != key) i = (i + 1) & mask;
   return i;
 }
 
@@ -111,53 +87,74 @@ double GridCells::begin_of(std::int64_t key) const {
   return is_value(key) ? value_of_key(key) : ends_.end(level_, key >> 1);
 }
 
-std::int64_t GridCells::key_at(int level, double x, bool inside) const {
+std::int64_t GridCells::key_of_level(int level, double x, bool inside) const {
   if (level < 0 || std::fabs(x) >= kMostIndex * ends_.step(level)) return key_of(x);
   const std::int64_t k = ends_.cell(level, x);
   return 2 * k + ((inside || ends_.end(level, k) != x) ? 1 : 0);
 }
 
+// Where the quotient is not near a whole number, no end is between it and x: it is off by at most
+// 2^-52 of it.
+std::int64_t GridCells::key_of_row(double x) const {
+  constexpr double kMostQuotient = 0x1p30, kNear = 0x1p-20;
+  const double steps = x * steps_of_one_;
+  if (std::fabs(steps) < kMostQuotient && steps_of_one_ > 0) {
+    auto k = static_cast<std::int64_t>(steps);
+    double rest = steps - static_cast<double>(k);
+    if (rest < 0) {
+      rest += 1;
+      --k;
+    }
+    if (rest > kNear && rest < 1 - kNear) return 2 * k + 1;
+  }
+  return key_of_level(level_, x, false);
+}
+
+void GridCells::set_level(int level) {
+  level_ = level;
+  steps_of_one_ = level >= 0 && ends_.is_even(level) ? 1 / ends_.step(level) : 0;
+}
+
+// Adds a slot's rows and sums; there is room.
+void GridCells::add_to(std::int64_t key, const double* from) {
+  const std::size_t at = slot_of(key);
+  double* to = slot(at);
+  if (to[1] == 0) {
+    to[0] = std::bit_cast<double>(key);
+    ++size_;
+  }
+  for (std::size_t i = 1; i < stride(); ++i) to[i] += from[i];
+}
+
 // Into a table of that capacity, at a level that is as coarse or coarser.
 Status GridCells::rebuild(std::size_t capacity, int level) {
-  std::int64_t* const key = key_;
-  double* const rows = rows_;
-  Measure before[kMaxMeasures];
-  std::copy_n(measure_, measures_, before);
-  const std::size_t slots = sorted_ ? size_ : capacity_;
-  const auto forget = [this] {
-    key_ = nullptr;
-    rows_ = nullptr;
-    for (int k = 0; k < measures_; ++k)
-      measure_[k].rows = measure_[k].sum = measure_[k].squares = nullptr;
-  };
-  forget();
-  if (Status s = allocate_table(capacity); !s.ok()) {
-    release_table(key_, rows_, measure_);
-    forget();
-    release_table(key, rows, before);
-    size_ = capacity_ = 0;
-    return s;
+  double* const before = table_;
+  const std::size_t n = slots();
+  double* table;
+  if (Status s = allocate_array(memory_, capacity * stride(), &table); !s.ok()) return s;
+  std::fill_n(table, capacity * stride(), 0.0);
+  // Keys of the level before are told by it.
+  std::vector<std::int64_t> keys;
+  if (level != level_) {
+    try {
+      keys.resize(n);
+    } catch (const std::bad_alloc&) {
+      memory_.release(memory_.context, table);
+      return out_of_memory();
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      if (rows_at(i) != 0) keys[i] = key_in(level, key_at(i));
   }
+  table_ = table;
+  capacity_ = capacity;
   size_ = 0;
   sorted_ = false;
-  low_ = high_ = 0;
-  for (std::size_t i = 0; i < slots; ++i) {
-    if (rows[i] == 0) continue;
-    const std::int64_t to = level == level_ ? key[i] : key_in(level, key[i]);
-    const std::size_t at = slot_of(to);
-    if (rows_[at] == 0) {
-      key_[at] = to;
-      ++size_;
-    }
-    rows_[at] += rows[i];
-    for (int m = 0; m < measures_; ++m) {
-      measure_[m].rows[at] += before[m].rows[i];
-      measure_[m].sum[at] += before[m].sum[i];
-      measure_[m].squares[at] += before[m].squares[i];
-    }
+  set_level(level);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double* from = before + i * stride();
+    if (from[1] != 0) add_to(keys.empty() ? std::bit_cast<std::int64_t>(from[0]) : keys[i], from);
   }
-  level_ = level;
-  release_table(key, rows, before);
+  if (before != nullptr) memory_.release(memory_.context, before);
   return Status::success();
 }
 
@@ -167,8 +164,8 @@ Status GridCells::fit_into_most() {
   std::vector<std::int64_t> keys;
   try {
     keys.reserve(size_);
-    for (std::size_t i = 0; i < (sorted_ ? size_ : capacity_); ++i)
-      if (rows_[i] != 0) keys.push_back(key_[i]);
+    for (std::size_t i = 0; i < slots(); ++i)
+      if (rows_at(i) != 0) keys.push_back(key_at(i));
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
@@ -192,9 +189,9 @@ Status GridCells::fit_into_most() {
 
 Status GridCells::make_room_for_one() {
   if (!sorted_ && 2 * (size_ + 1) <= capacity_) return Status::success();
-  std::size_t capacity = std::max(capacity_, kFirstCapacity);
+  std::size_t capacity = kFirstCapacity;
   while (2 * (size_ + 1) > capacity) capacity *= 2;
-  return rebuild(capacity, level_);
+  return rebuild(std::max(capacity, sorted_ ? std::size_t{0} : capacity_), level_);
 }
 
 // ------------------------------------------------------------------------------------- measures
@@ -203,15 +200,11 @@ Status GridCells::make_room_for_one() {
 void GridCells::widen(int k, int decimals) {
   Measure& m = measure_[k];
   const double by = power_of(decimals) / power_of(m.decimals);
-  const auto scale = [by](MeasureSums* s) {
-    s->sum *= by;
-    s->squares *= by * by;
+  const auto scaled = [by](const MeasureSums& s) {
+    return MeasureSums{s.rows, s.sum * by, s.squares * by * by};
   };
-  for (std::size_t i = 0; i < (sorted_ ? size_ : capacity_); ++i) {
-    m.sum[i] *= by;
-    m.squares[i] *= by * by;
-  }
-  for (MeasureSums& s : m.special) scale(&s);
+  for (std::size_t i = 0; i < slots(); ++i) put_sums(i, k, scaled(sums_at(i, k)));
+  for (MeasureSums& s : m.special) s = scaled(s);
   m.origin *= by;
   m.decimals = decimals;
 }
@@ -220,14 +213,8 @@ void GridCells::move_origin(int k, double to) {
   Measure& m = measure_[k];
   const double by = to - m.origin;
   if (by != 0) {
-    const auto move = [by](double rows, double* sum, double* squares) {
-      const MeasureSums moved = MeasureSums{rows, *sum, *squares}.moved(by);
-      *sum = moved.sum;
-      *squares = moved.squares;
-    };
-    for (std::size_t i = 0; i < (sorted_ ? size_ : capacity_); ++i)
-      move(m.rows[i], &m.sum[i], &m.squares[i]);
-    for (MeasureSums& s : m.special) move(s.rows, &s.sum, &s.squares);
+    for (std::size_t i = 0; i < slots(); ++i) put_sums(i, k, sums_at(i, k).moved(by));
+    for (MeasureSums& s : m.special) s = s.moved(by);
   }
   m.origin = to;
   m.has_origin = true;
@@ -304,16 +291,37 @@ Status GridCells::add(std::span<const double> x) {
 }
 
 // A row of the batch, in a cell that there is.
-void GridCells::count_value(std::size_t row) {
-  rows_[last_] += 1;
+void GridCells::count_value(std::size_t at, std::size_t row) {
+  slot(at)[1] += 1;
   for (int k = 0; k < measures_; ++k) {
     const double y = batch_[static_cast<std::size_t>(k + 1) * batch_capacity_ + row];
     if (std::isnan(y)) continue;
+    // It may widen what is in the table.
     const double units = in_units(k, y);
-    measure_[k].rows[last_] += 1;
-    measure_[k].sum[last_] += units;
-    measure_[k].squares[last_] += units * units;
+    double* s = slot(at) + 2 + 3 * k;
+    s[0] += 1;
+    s[1] += units;
+    s[2] += units * units;
   }
+}
+
+// The slot of a key, which is new perhaps: then there may be too many, and x has another key.
+Status GridCells::find_or_add(double x, std::int64_t key, std::size_t* at) {
+  *at = slot_of(key);
+  if (rows_at(*at) != 0) return Status::success();
+  // So that it is there, of no rows.
+  constexpr double kNoRows = 0x1p-1022;
+  if (Status s = make_room_for_one(); !s.ok()) return s;
+  *at = slot_of(key);
+  slot(*at)[0] = std::bit_cast<double>(key);
+  slot(*at)[1] = kNoRows;
+  ++size_;
+  if (size_ > most_) {
+    if (Status s = fit_into_most(); !s.ok()) return s;
+    *at = slot_of(key_of_row(x));
+  }
+  if (rows_at(*at) < 1) slot(*at)[1] = 0;
+  return Status::success();
 }
 
 Status GridCells::settle() {
@@ -329,31 +337,24 @@ Status GridCells::settle() {
       if (!std::isnan(y[i])) values[some++] = y[i];
     measure_[k].totals.add({values, some}, {});
   }
+  for (std::size_t i = 0; i < n && digits_ < kNoValueDigits; ++i) note_digits(batch_[i]);
+  if (sorted_ || capacity_ == 0)
+    if (Status s = make_room_for_one(); !s.ok()) return s;
+  // Memory is slow where the table is large: what is looked for is asked for beforehand.
+  std::int64_t key[kMostBatch];
   for (std::size_t i = 0; i < n; ++i) {
-    const double x = batch_[i];
-    note_digits(x);
-    if (!(x > low_ && x < high_) || sorted_) {
-      if (Status s = make_room_for_one(); !s.ok()) return s;
-      std::int64_t key = key_at(level_, x, false);
-      last_ = slot_of(key);
-      if (rows_[last_] == 0) {
-        key_[last_] = key;
-        rows_[last_] = 0x1p-1022;  // so that it is there
-        ++size_;
-        if (size_ > most_) {
-          if (Status s = fit_into_most(); !s.ok()) return s;
-          key = key_at(level_, x, false);
-          last_ = slot_of(key);
-        }
-        if (rows_[last_] < 1) rows_[last_] = 0;
-      }
-      low_ = high_ = 0;
-      if (is_inside(key)) {
-        low_ = ends_.end(level_, key >> 1);
-        high_ = ends_.end(level_, (key >> 1) + 1);
-      }
+    key[i] = key_of_row(batch_[i]);
+    __builtin_prefetch(slot(hash_of(key[i]) & (capacity_ - 1)));
+  }
+  int level = level_;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (level_ != level) {
+      level = level_;
+      for (std::size_t j = i; j < n; ++j) key[j] = key_of_row(batch_[j]);
     }
-    count_value(i);
+    std::size_t at;
+    if (Status s = find_or_add(batch_[i], key[i], &at); !s.ok()) return s;
+    count_value(at, i);
   }
   return Status::success();
 }
@@ -379,28 +380,16 @@ Status GridCells::merge(GridCells* other) {
     for (int x = 0; x < kSpecialX; ++x) m.special[x].add(from.special[x]);
   }
   const int level = std::max(level_, other->level_);
-  if (level != level_ && capacity_ > 0)
+  if (level != level_ && size_ > 0)
     if (Status s = rebuild(capacity_, level); !s.ok()) return s;
-  level_ = level;
-  if (level != other->level_ && other->capacity_ > 0)
+  set_level(level);
+  if (level != other->level_ && other->size_ > 0)
     if (Status s = other->rebuild(other->capacity_, level); !s.ok()) return s;
-  other->level_ = level;
-  low_ = high_ = 0;
-  const std::size_t slots = other->sorted_ ? other->size_ : other->capacity_;
-  for (std::size_t i = 0; i < slots; ++i) {
-    if (other->rows_[i] == 0) continue;
+  other->set_level(level);
+  for (std::size_t i = 0; i < other->slots(); ++i) {
+    if (other->rows_at(i) == 0) continue;
     if (Status s = make_room_for_one(); !s.ok()) return s;
-    const std::size_t at = slot_of(other->key_[i]);
-    if (rows_[at] == 0) {
-      key_[at] = other->key_[i];
-      ++size_;
-    }
-    rows_[at] += other->rows_[i];
-    for (int k = 0; k < measures_; ++k) {
-      measure_[k].rows[at] += other->measure_[k].rows[i];
-      measure_[k].sum[at] += other->measure_[k].sum[i];
-      measure_[k].squares[at] += other->measure_[k].squares[i];
-    }
+    add_to(other->key_at(i), other->slot(i));
   }
   return fit_into_most();
 }
@@ -409,26 +398,20 @@ Status GridCells::sort() {
   if (Status s = settle(); !s.ok()) return s;
   if (sorted_) return Status::success();
   try {
-    std::vector<std::size_t> order;
+    struct Place {
+      std::int64_t key;
+      std::size_t at;
+    };
+    std::vector<Place> order;
     order.reserve(size_);
     for (std::size_t i = 0; i < capacity_; ++i)
-      if (rows_[i] != 0) order.push_back(i);
+      if (rows_at(i) != 0) order.push_back({key_at(i), i});
     std::sort(order.begin(), order.end(),
-              [this](std::size_t a, std::size_t b) { return key_[a] < key_[b]; });
-    std::vector<double> column(size_);
-    const auto reorder = [&](double* values) {
-      for (std::size_t i = 0; i < size_; ++i) column[i] = values[order[i]];
-      std::copy(column.begin(), column.end(), values);
-    };
-    std::vector<std::int64_t> keys(size_);
-    for (std::size_t i = 0; i < size_; ++i) keys[i] = key_[order[i]];
-    std::copy(keys.begin(), keys.end(), key_);
-    if (size_ > 0) reorder(rows_);
-    for (int k = 0; k < measures_ && size_ > 0; ++k) {
-      reorder(measure_[k].rows);
-      reorder(measure_[k].sum);
-      reorder(measure_[k].squares);
-    }
+              [](const Place& a, const Place& b) { return a.key < b.key; });
+    std::vector<double> list;
+    list.reserve(size_ * stride());
+    for (const Place& p : order) list.insert(list.end(), slot(p.at), slot(p.at) + stride());
+    std::copy(list.begin(), list.end(), table_);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
@@ -467,18 +450,8 @@ void GridCells::serialize(void* out) const {
     std::copy(std::begin(m.special), std::end(m.special), of.special);
     put(&of, sizeof of);
   }
-  const std::size_t slots = sorted_ ? size_ : capacity_;
-  const auto put_column = [&](const auto* column) {
-    for (std::size_t i = 0; i < slots; ++i)
-      if (rows_[i] != 0) put(column + i, sizeof column[i]);
-  };
-  put_column(key_);
-  put_column(rows_);
-  for (int k = 0; k < measures_; ++k) {
-    put_column(measure_[k].rows);
-    put_column(measure_[k].sum);
-    put_column(measure_[k].squares);
-  }
+  for (std::size_t i = 0; i < slots(); ++i)
+    if (rows_at(i) != 0) put(slot(i), stride() * sizeof(double));
 }
 
 Status GridCells::deserialize(const void* bytes, std::size_t size) {
@@ -501,7 +474,7 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       !is_count(s.specials.positive_infinities))
     return invalid("cells of a column are out of range");
   most_ = s.most;
-  level_ = s.level;
+  set_level(s.level);
   digits_ = s.digits;
   specials_ = s.specials;
   totals_ = s.totals;
@@ -522,16 +495,13 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       s.size * (2 + 3 * static_cast<std::size_t>(measures_)) * sizeof(double))
     return invalid("cells of a column have another length");
   if (s.size == 0) return Status::success();
-  if (Status status = allocate_table(s.size); !status.ok()) return status;
-  size_ = s.size;
-  sorted_ = true;  // as a list; in no order, which is what sort() and rebuild() take
-  take(key_, size_ * sizeof *key_);
-  take(rows_, size_ * sizeof *rows_);
-  for (int k = 0; k < measures_; ++k)
-    for (double* column : {measure_[k].rows, measure_[k].sum, measure_[k].squares})
-      take(column, size_ * sizeof *column);
+  if (Status status = allocate_array(memory_, s.size * stride(), &table_); !status.ok())
+    return status;
+  capacity_ = size_ = s.size;
+  sorted_ = true;  // as a list; in no order, which is what rebuild() takes
+  take(table_, size_ * stride() * sizeof(double));
   for (std::size_t i = 0; i < size_; ++i)
-    if (!(rows_[i] >= 1) || !std::isfinite(rows_[i])) return invalid("a cell has no rows");
+    if (!(rows_at(i) >= 1) || !std::isfinite(rows_at(i))) return invalid("a cell has no rows");
   // Keys of one cell would be two.
   std::size_t capacity = kFirstCapacity;
   while (capacity < 2 * (size_ + 1)) capacity *= 2;
@@ -539,11 +509,9 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
 }
 
 void GridCells::release() {
-  release_table(key_, rows_, measure_);
+  if (table_ != nullptr) memory_.release(memory_.context, table_);
   if (batch_ != nullptr) memory_.release(memory_.context, batch_);
-  batch_ = nullptr;
-  key_ = nullptr;
-  rows_ = nullptr;
+  table_ = batch_ = nullptr;
 }
 
 }  // namespace kde

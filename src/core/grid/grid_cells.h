@@ -21,6 +21,7 @@
 #include "core/summary/summary.h"
 #include "core/summary/totals.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -81,7 +82,7 @@ class GridCells {
   int digits() const { return digits_; }
   // Puts the cells into ascending order; later rows lose it. Errors: out_of_memory.
   Status sort();
-  GridCell cell(std::size_t i) const { return {key_[i], rows_[i]}; }
+  GridCell cell(std::size_t i) const { return {key_at(i), rows_at(i)}; }
   // Whether a key is a value's, and if not, of what lies between ends.
   bool is_value(std::int64_t key) const {
     return level_ < 0 || key > kGreatestIndexKey || key < -kGreatestIndexKey;
@@ -98,16 +99,12 @@ class GridCells {
     double origin = 0;
     bool has_origin = false;
     int decimals = 0;  // MeasureHeader::decimals
-    double* rows = nullptr;
-    double* sum = nullptr;
-    double* squares = nullptr;
 
     double units_of_one() const;  // 10^decimals, or 1
   };
   const Measure& measure(int k) const { return measure_[k]; }
   MeasureSums sums(int k, std::size_t i) const {
-    const Measure& m = measure_[k];
-    return {m.rows[i], m.sum[i], m.squares[i]};
+    return sums_at(i, k);
   }
 
   // For another process of this machine. bytes: of unknown origin and alignment; checked. Errors:
@@ -123,19 +120,39 @@ class GridCells {
   struct Serialized;
   struct SerializedMeasure;
 
-  std::int64_t key_at(int level, double x, bool inside) const;
+  // Of a slot: the key, the rows, and of each measure its sums.
+  std::size_t stride() const { return 2 + 3 * static_cast<std::size_t>(measures_); }
+  double* slot(std::size_t i) const { return table_ + i * stride(); }
+  std::int64_t key_at(std::size_t i) const { return std::bit_cast<std::int64_t>(slot(i)[0]); }
+  double rows_at(std::size_t i) const { return slot(i)[1]; }
+  MeasureSums sums_at(std::size_t i, int k) const {
+    const double* s = slot(i) + 2 + 3 * k;
+    return {s[0], s[1], s[2]};
+  }
+  void put_sums(std::size_t i, int k, const MeasureSums& sums) {
+    double* s = slot(i) + 2 + 3 * k;
+    s[0] = sums.rows;
+    s[1] = sums.sum;
+    s[2] = sums.squares;
+  }
+  // Of the table, or of the list that it becomes.
+  std::size_t slots() const { return sorted_ ? size_ : capacity_; }
+
+  std::int64_t key_of_level(int level, double x, bool inside) const;
   // The same cell's at a coarser level.
   std::int64_t key_in(int level, std::int64_t key) const {
-    return key_at(level, begin_of(key), is_inside(key));
+    return key_of_level(level, begin_of(key), is_inside(key));
   }
-  Status allocate_table(std::size_t capacity);
-  void release_table(std::int64_t* key, double* rows, const Measure* measure) const;
+  std::int64_t key_of_row(double x) const;
+  void set_level(int level);
   Status rebuild(std::size_t capacity, int level);
   Status fit_into_most();
-  std::size_t slot_of(std::int64_t key);
+  std::size_t slot_of(std::int64_t key) const;
+  Status find_or_add(double x, std::int64_t key, std::size_t* at);
+  void add_to(std::int64_t key, const double* from);
   Status make_room_for_one();
   Status make_room_in_batch();
-  void count_value(std::size_t row);
+  void count_value(std::size_t at, std::size_t row);
   void count_special(double x, std::span<const double> y);
   double in_units(int k, double y);
   void widen(int k, int decimals);
@@ -154,17 +171,15 @@ class GridCells {
   bool sorted_ = false;
   std::size_t size_ = 0, capacity_ = 0;
   // A hash table; where rows are 0 there is none. Sorted: the first `size` are all.
-  std::int64_t* key_ = nullptr;
-  double* rows_ = nullptr;
+  double* table_ = nullptr;
+  // 1/step of an even level; 0 where keys take longer.
+  double steps_of_one_ = 0;
   Measure measure_[kMaxMeasures];
   Summary::Specials specials_;
   SummaryTotals totals_;
   // Rows that wait, column by column: x and the measures.
   double* batch_ = nullptr;
   std::size_t waiting_ = 0, batch_capacity_ = 0;
-  // The cell of the row before, in which are the values between.
-  double low_ = 0, high_ = 0;
-  std::size_t last_ = 0;
 };
 
 }  // namespace kde

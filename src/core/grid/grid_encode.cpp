@@ -29,7 +29,9 @@ constexpr std::size_t kFewCells = 1024;
 // A cell takes so many bits, at least, so that cuts of too many need not be packed.
 constexpr std::size_t kLeastBitsOfCell = 2;
 // Trials to find the limit.
-constexpr int kTrials = 10;
+constexpr int kTrials = 8;
+// What rounding may add to bytes as planned is less than one in so many.
+constexpr std::size_t kPlanned = 128;
 // Rows are stored up to here as they are.
 constexpr double kMostWhole = 0x1p53;
 
@@ -89,15 +91,17 @@ class GridEncoder::Part {
 
   double rows() const { return rows_; }
 
+  // Bytes that it takes, but for what rounding adds.
+  std::size_t planned_bytes(const Header& header, double rows_share) const {
+    HistogramPacking packing(header);
+    return sizeof(Header) + packing.plan(steps_, unit(), rounding_of(rows_share));
+  }
+
   // header: of the list. rows_share: 0: as they are.
   DensityBytes pack(Header header, double rows_share) const {
     HistogramPacking packing(header);
-    Rounding rounding;
-    rounding.exact = true;
-    rounding.rows_share = rows_share;
-    const bool fits = whole_ && rows_ < kMostWhole;
-    const double unit = fits ? 1 : std::ldexp(1.0, std::ilogb(rows_) - 50);
-    packing.plan(steps_, unit, rounding);
+    const bool fits = is_whole();
+    packing.plan(steps_, unit(), rounding_of(rows_share));
     packing.pack();
     header.cell_rows = rows_;
     header.row_unit = packing.blocks().empty() ? 0 : packing.unit();
@@ -107,6 +111,15 @@ class GridEncoder::Part {
   }
 
  private:
+  bool is_whole() const { return whole_ && rows_ < kMostWhole; }
+  double unit() const { return is_whole() ? 1 : std::ldexp(1.0, std::ilogb(rows_) - 50); }
+  static Rounding rounding_of(double rows_share) {
+    Rounding rounding;
+    rounding.exact = true;
+    rounding.rows_share = rows_share;
+    return rounding;
+  }
+
   void at(std::int64_t key, double x) {
     if (!steps_.list.empty() && steps_.list.back().key == key) return;
     Step s;
@@ -281,21 +294,28 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
 
 // -------------------------------------------------------------------------------------- storage
 
-// Packs the column's list and the measures, of whose bytes there are no more than so many; 0 for
-// more. parts: of each measure its header and parts, as bytes; null: none is wanted.
+// The bytes of the column's list and of the measures; 0 for more than so many. out: these, of each
+// measure its header and its parts; null: they are not wanted, and the bytes are as planned.
 std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) {
   std::size_t bytes = 0;
-  const auto take = [&](DensityBytes&& list) {
-    bytes += aligned(list.size());
-    if (out != nullptr) out->push_back(std::move(list));
-    return bytes <= most;
+  const auto take = [&](const Part& part, const Header& header, double rows_share) {
+    std::size_t size;
+    if (out != nullptr) {
+      out->push_back(part.pack(header, rows_share));
+      size = aligned(out->back().size());
+    } else {
+      size = aligned(part.planned_bytes(header, rows_share));
+    }
+    bytes += size;
+    return size;
   };
   Part rows(*this);
   for (const Cell& cell : cut_) {
     const Entry& last = entries_[cell.end - 1];
     rows.add(cell, last.below + last.rows - entries_[cell.begin].below);
   }
-  if (!take(rows.pack(header_, 0))) return 0;
+  take(rows, header_, 0);
+  if (bytes > most) return 0;
   for (int k = 0; k < cells_.measures(); ++k) {
     const GridCells::Measure& measure = cells_.measure(k);
     std::vector<MeasureSums> of_cells(cut_.size());
@@ -334,7 +354,9 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     }
     m.rows = part[0].rows();
     for (const auto& s : special) m.rows += s[0];
-    std::vector<DensityBytes> parts;
+    const std::size_t front = out != nullptr ? out->size() : 0;
+    if (out != nullptr) out->emplace_back(sizeof m);
+    bytes += sizeof m;
     for (int p = 0; p < kMeasureParts; ++p) {
       // Where none is NULL the column's own list counts them.
       if (p == 0 && !has_nulls_[k]) continue;
@@ -349,17 +371,14 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
       if (part[p].rows() == 0) h.leave_specials_alone();
       h.sample_rows = std::max(p == 0 ? part[0].rows() : h.sample_rows, 1.0);
       h.mean_error = 0;
-      parts.push_back(part[p].pack(
-          h, p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells ? kSquaresShare
-                                                                                    : 0));
+      const bool rounds = p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells;
+      const std::size_t size =
+          take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : 0);
+      m.bytes += static_cast<std::uint32_t>(size);
       m.parts |= static_cast<std::uint8_t>(1U << p);
-      m.bytes += static_cast<std::uint32_t>(aligned(parts.back().size()));
+      if (bytes > most) return 0;
     }
-    DensityBytes front(sizeof m);
-    std::memcpy(front.data(), &m, sizeof m);
-    if (!take(std::move(front))) return 0;
-    for (DensityBytes& list : parts)
-      if (!take(std::move(list))) return 0;
+    if (out != nullptr) std::memcpy((*out)[front].data(), &m, sizeof m);
   }
   return bytes;
 }
@@ -388,7 +407,8 @@ std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {
   return bytes > 0 ? bytes : most + 1;
 }
 
-GridCut GridEncoder::best(std::size_t budget) {
+GridCut GridEncoder::best(std::size_t most) {
+  const std::size_t budget = most - most / kPlanned;
   const auto fits = [&](const GridCut& cut, std::size_t most) {
     return bytes_of(cut, most) <= most;
   };

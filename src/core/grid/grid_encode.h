@@ -47,10 +47,11 @@ class GridEncoder {
   Status prepare();
   // The floors there may be, the finest first.
   const std::vector<int>& floors() const { return floors_; }
-  // Bytes that a cut takes; more than `most` of those that take more.
+  // Bytes that a cut takes, but for what rounding adds, which is less than 1 %; more than `most` of
+  // those that take more.
   std::size_t bytes_of(const GridCut& cut, std::size_t most);
   // The best that fits into so many bytes; where none does the coarsest.
-  GridCut best(std::size_t budget);
+  GridCut best(std::size_t most);
   Status write(const GridCut& cut, DensityBytes* density);
   // Of what was written last: whether every value is a point.
   bool has_all_values() const { return ranges_ == 0; }

@@ -5,6 +5,7 @@
 // function leaves the state as it is, so that the aggregates serve moving window frames.
 #include "pg/values/values.h"
 #include "pg/type/density_datum.h"
+#include "pg/aggregate/aggregate_memory.h"
 #include "pg/aggregate/aggregate_state.h"
 
 #include "core/kde.h"

@@ -12,7 +12,7 @@
 //   ...      if there are some, the measures (core/summary/measures.h)
 #include "pg/aggregate/aggregate_state.h"
 
-#include "pg/aggregate/cells_aggregate.h"
+#include "pg/aggregate/aggregate_memory.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/owned.h"
 #include "pg/values/values.h"
@@ -82,13 +82,6 @@ void settle_state(AggregateState* state) {
 }
 
 }  // namespace
-
-MemoryContext aggregate_memory(FunctionCallInfo fcinfo) {
-  MemoryContext context;
-  if (AggCheckCallContext(fcinfo, &context) == 0)
-    elog(ERROR, "aggregate function called in non-aggregate context");
-  return context;
-}
 
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
   MemoryContext context = aggregate_memory(fcinfo);

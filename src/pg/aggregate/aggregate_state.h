@@ -39,9 +39,6 @@ struct AggregateState {
   WaitingDensities waiting = {};
 };
 
-// The memory context of the aggregate that calls. Error XX000 if none does.
-MemoryContext aggregate_memory(FunctionCallInfo fcinfo);
-
 // An empty state for the aggregate that calls: coarse where the states of many groups may be in
 // memory at a time, as where groups are hashed. Error XX000 if no aggregate calls.
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);

@@ -1,7 +1,7 @@
 // See cells_aggregate.h. The state's bytes: a header with the types, then those of GridCells.
 #include "pg/aggregate/cells_aggregate.h"
 
-#include "pg/aggregate/aggregate_state.h"
+#include "pg/aggregate/aggregate_memory.h"
 #include "pg/progress/progress.h"
 #include "pg/values/values.h"
 
@@ -62,13 +62,6 @@ CellsState* new_state(FunctionCallInfo fcinfo) {
   return state;
 }
 
-void release(void*, void* chunk) { pfree(chunk); }
-
-void* allocate(void* context, std::size_t bytes) {
-  if (!AllocSizeIsValid(bytes)) return nullptr;
-  return MemoryContextAllocExtended(static_cast<MemoryContext>(context), bytes, MCXT_ALLOC_NO_OOM);
-}
-
 CellsState* read_cells_state(const bytea* bytes) {
   const char* at = VARDATA_ANY(bytes);
   const Size size = VARSIZE_ANY_EXHDR(bytes);
@@ -89,8 +82,6 @@ CellsState* read_cells_state(const bytea* bytes) {
 }
 
 }  // namespace
-
-kde::Memory memory_of(MemoryContext context) { return {allocate, release, context}; }
 
 kde::GridCells* read_cells(const bytea* bytes, kde::Chain chain, int measures) {
   CellsState* state = read_cells_state(bytes);

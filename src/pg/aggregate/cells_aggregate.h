@@ -13,7 +13,4 @@ namespace kde_pg {
 // measures. Error XX001 for others.
 kde::GridCells* read_cells(const bytea* bytes, kde::Chain chain, int measures);
 
-// kde::Memory over a memory context: neither function raises an error.
-kde::Memory memory_of(MemoryContext context);
-
 }  // namespace kde_pg
