@@ -36,7 +36,7 @@ my $number = sub { $node->safe_psql('postgres', "SELECT $_[1] FROM kde_progress 
 my $session = open_session($node, 'postgres', slow_fit('reference'));
 my $pid = backend_pid($session);
 is($shown->($pid), '', 'an idle session shows nothing');
-send_sql($session, q{SELECT kde_fit('small', 'v', seed => 2)});
+send_sql($session, q{SELECT kde_fit('small', 'v', seed => 2, exact => true)});
 ok(wait_until(sub { $shown->($pid) =~ /selecting/ }), 'the selection of a bandwidth is shown');
 like($shown->($pid), qr/^postgres\|small\|\{v\}\|fit\|selecting bandwidth\|(-|pairs)\|/, 'and of what');
 ok(wait_until(sub { ($number->($pid, 'done') || 0) > 0 }), 'pairs are counted');
