@@ -167,15 +167,15 @@ std::size_t histogram_size(const void* bytes, std::size_t available) {
       sizeof(Header) + h.atoms * 2 * sizeof(double) + h.blocks * sizeof(HistogramBlock);
   if (arrays > std::min(available, most)) return 0;
   const DensityView view(bytes);
-  const std::size_t place = place_bytes(h);
+  const unsigned place_shift = place_bytes(h) > 1 ? 6 : 3;  // of bits
   std::size_t end = 0;
   for (int b = 0; b < view.blocks(); ++b) {
     const HistogramBlock& block = view.block(b);
     if (block.last_cell >= kHistogramCells || block.key_shift > 62 || block.key_bits > 63 ||
         block.rows_bits + block.rows_shift > 53 || block.kinds > CellKinds::mixed ||
-        block.byte != (end + 8 * place - 1) / (8 * place))
+        block.byte != (end + (std::size_t{1} << place_shift) - 1) >> place_shift)
       return 0;
-    end = block.byte * place * 8 + block_bits(block);
+    end = (std::size_t{block.byte} << place_shift) + block_bits(block);
   }
   const std::size_t size = view.bytes();
   return size <= most ? size : 0;

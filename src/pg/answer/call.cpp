@@ -44,7 +44,7 @@ bool find_of_column(TableColumn column, Call* call) {
   AnsweringDensity* found = &call->density;
   const CachedDensity cached = cached_density(column, &found->fit);
   if (cached.value == nullptr) return false;
-  found->one_column = density_from_datum(PointerGetDatum(cached.value), nullptr);
+  found->one_column = cached_any_density(cached.value).one_column;
   found->sums = cached.sums;
   Question* q = &call->question;
   int32 typmod;
@@ -125,7 +125,7 @@ void find_groups(text* name, text* measure, text* filter, Call* call) {
   AnsweringDensity* found = &call->density;
   const CachedDensity cached = cached_density(*q->grouped, &found->fit);
   if (cached.value == nullptr) raise_not_fitted(*q->grouped);
-  found->one_column = density_from_datum(PointerGetDatum(cached.value), nullptr);
+  found->one_column = cached_any_density(cached.value).one_column;
   if (!found->has_groups()) raise_no_groups();
   int32 typmod;
   const Oid type = key_column_type(q->asked, 0, &typmod);

@@ -125,7 +125,7 @@ namespace {
 // What is stored for a key, whose columns are at the places that *target has already.
 void open_density(const Question& q, const DensityKey& key, const CachedDensity& cached,
                   AnsweringDensity* target) {
-  target->take(any_density_from_datum(PointerGetDatum(cached.value)));
+  target->take(cached_any_density(cached.value));
   target->sums = cached.sums;
   if (target->columns() != key.columns)
     ereport(ERROR,

@@ -94,7 +94,7 @@ class PlainAnswering {
       memcpy(copy, value, size);
       value = copy;
     }
-    density_ = any_density_from_datum(PointerGetDatum(value));
+    density_ = cached_any_density(value);
     rows_.density = density_;
     if (density_.columns() != plan_.key.columns || density_.measures() < plan_.key.measures ||
         density_.has_groups() != (plan_.key.groups > 0) || plan_.of_words != density_.is_of_words())
@@ -429,7 +429,7 @@ double most_plain_rows(const PlainQuery& query) {
   const struct varlena* value =
       ActiveSnapshotSet() ? density_if_there(query.key, nullptr).value : nullptr;
   if (value == nullptr) return kMostParts;
-  const kde::AnyDensity density = any_density_from_datum(PointerGetDatum(value));
+  const kde::AnyDensity density = cached_any_density(value);
   if (query.of_words && density.is_of_words()) return kde::WordsView(density.one_column).words();
   return density.has_groups() ? kde::GroupsView(density.one_column).header().groups : kMostParts;
 }
@@ -438,7 +438,7 @@ bool may_have_nulls(const DensityKey& key, int columns) {
   const struct varlena* value =
       ActiveSnapshotSet() ? density_if_there(key, nullptr).value : nullptr;
   if (value == nullptr) return true;
-  const kde::AnyDensity density = any_density_from_datum(PointerGetDatum(value));
+  const kde::AnyDensity density = cached_any_density(value);
   return density.columns() != key.columns || may_have_nulls_in(density, columns);
 }
 

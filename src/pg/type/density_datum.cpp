@@ -58,7 +58,11 @@ const kde::Header* checked(Datum datum, bool* copied) {
 }  // namespace
 
 AnyDensity any_density_from_datum(Datum datum) {
-  const kde::Header* header = checked(datum, nullptr);
+  return cached_any_density(reinterpret_cast<const struct varlena*>(checked(datum, nullptr)));
+}
+
+AnyDensity cached_any_density(const struct varlena* value) {
+  const auto* header = reinterpret_cast<const kde::Header*>(value);
   if (header->kind == kde::Kind::joint)
     return {nullptr, reinterpret_cast<const kde::JointHeader*>(header)};
   return {header, nullptr};

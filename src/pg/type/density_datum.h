@@ -13,6 +13,9 @@ using kde::AnyDensity;
 // The density of a non-null `kde` datum, as below.
 AnyDensity any_density_from_datum(Datum datum);
 
+// That of a value that was checked when it was cached: the same, in a time that its size has no part in.
+AnyDensity cached_any_density(const struct varlena* value);
+
 // The density of one column of a non-null `kde` datum, decompressed and fetched if need be, 8-byte
 // aligned, fit for kde::DensityView. *copied (may be null) tells whether the result is palloc'ed
 // memory of its own, to be pfree'd; otherwise it lives as long as the datum. Checks what keeps
