@@ -42,8 +42,12 @@ class GridGroupsEncoder {
     choose_limit(&cut);
     report->groups = own;
     report->rest = groups_.size() - own;
-    if (!lists_.empty() && cut.limit > 0)
-      describe_ends(*lists_.front().cells, cut, report->cells, sizeof report->cells);
+    // The coarsest.
+    const GridCells* cells = nullptr;
+    for (const List& list : lists_)
+      if (cells == nullptr || list.cells->level() > cells->level()) cells = list.cells;
+    if (cells != nullptr && (cut.limit > 0 || cells->level() >= 0))
+      describe_ends(*cells, cut, report->cells, sizeof report->cells);
     return write(cut, own, density);
   }
 

@@ -18,11 +18,11 @@ Status out_of_memory() {
   return Status::error(Code::out_of_memory, "out of memory while gathering groups");
 }
 
-// Of so many groups, at most: as many together as 16 columns have.
+// Of so many groups, at most: as many together as four columns have.
 std::size_t cells_of_each(std::size_t groups) {
   constexpr std::size_t kLeast = 2048;
   std::size_t most = kMostGridCells;
-  while (most > kLeast && most * groups > 16 * kMostGridCells) most /= 2;
+  while (most > kLeast && most * groups > 4 * kMostGridCells) most /= 2;
   return most;
 }
 

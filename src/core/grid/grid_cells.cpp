@@ -160,7 +160,10 @@ Status GridCells::rebuild(std::size_t capacity, int level) {
 
 // As many cells as there may be, at the finest level at which that is so: the coarser the fewer.
 Status GridCells::fit_into_most() {
-  if (size_ <= most_) return Status::success();
+  // Mostly it is the next one.
+  while (level_ >= 0 && size_ > most_ && level_ + 1 < ends_.levels())
+    if (Status s = rebuild(capacity_, level_ + 1); !s.ok()) return s;
+  if (level_ >= 0 || size_ <= most_) return Status::success();
   std::vector<std::int64_t> keys;
   try {
     keys.reserve(size_);
@@ -181,10 +184,7 @@ Status GridCells::fit_into_most() {
     }
     return true;
   };
-  // Mostly it is the next one.
-  int level = level_ + 1;
-  if (level_ < 0 || !fits(level)) level = first_true(level_ + 1, ends_.levels() - 1, fits);
-  return rebuild(capacity_, level);
+  return rebuild(capacity_, first_true(0, ends_.levels() - 1, fits));
 }
 
 Status GridCells::make_room_for_one() {
