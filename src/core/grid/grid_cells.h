@@ -103,9 +103,7 @@ class GridCells {
     double units_of_one() const;  // 10^decimals, or 1
   };
   const Measure& measure(int k) const { return measure_[k]; }
-  MeasureSums sums(int k, std::size_t i) const {
-    return sums_at(i, k);
-  }
+  MeasureSums sums(int k, std::size_t i) const { return sums_at(i, k); }
 
   // For another process of this machine. bytes: of unknown origin and alignment; checked. Errors:
   // invalid_format, out_of_memory.
