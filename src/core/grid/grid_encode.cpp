@@ -282,13 +282,16 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
 // -------------------------------------------------------------------------------------- storage
 
 // Packs the column's list and the measures, of whose bytes there are no more than so many; 0 for
-// more. parts: of each measure its header and parts, as bytes; null: none is wanted.
+// more, or for a list longer than may be. parts: of each measure its header and parts, as bytes;
+// null: none is wanted.
 std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) {
   std::size_t bytes = 0;
   const auto take = [&](DensityBytes&& list) {
     bytes += aligned(list.size());
+    // Blocks cannot tell the place of what lies farther on.
+    const bool fits = bytes <= most && (out != nullptr || list.size() <= kMostListBytes);
     if (out != nullptr) out->push_back(std::move(list));
-    return bytes <= most;
+    return fits;
   };
   Part rows(*this);
   for (const Cell& cell : cut_) {
