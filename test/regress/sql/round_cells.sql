@@ -95,17 +95,19 @@ SELECT wrong, wide, exact < 10 AS have_width FROM within_hours(60);
 
 -- Groups of more values than a list holds: counts at the far end, too.
 CREATE TABLE many AS SELECT 1000 * u(i, 14) + 1e-7 * u(i, 15) AS x, 'all' AS part FROM generate_series(1, 125000) AS i;
-CREATE TABLE few AS SELECT measured AS x, 1 AS y FROM orders LIMIT 20000;
-VACUUM ANALYZE many, few;
+CREATE TABLE ones AS SELECT measured AS x, 1 AS y FROM orders;
+VACUUM ANALYZE many, ones;
 SELECT name, rows FROM kde_fit('many', 'x', sample_rows => -1, group_by => 'part');
-SELECT name, rows FROM kde_fit('few', 'x', sample_rows => -1, measures => '{y}');
+SET kde_aqp.density_bytes = 512;
+SELECT name, rows FROM kde_fit('ones', 'x', sample_rows => -1, measures => '{y}');
+RESET kde_aqp.density_bytes;
 SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities_full WHERE relation = 'many'::regclass;
 SELECT pg_stat_force_next_flush();
 SELECT verdict('SELECT part, count(*) FROM many WHERE x < ' || at || ' GROUP BY 1') FROM unnest('{300,990,1000}'::float8[]) AS at;
 
 -- Text reads back as what it is of, of long lists and short ones.
 SELECT name, kde_density(name)::text::kde::text = kde_density(name)::text AS same FROM kde_densities_full
-WHERE relation IN ('orders'::regclass, 'many'::regclass, 'few'::regclass) ORDER BY name COLLATE "C";
+WHERE relation IN ('orders'::regclass, 'many'::regclass, 'ones'::regclass) ORDER BY name COLLATE "C";
 
 SET client_min_messages = warning;
 DROP SCHEMA round_cells CASCADE;
