@@ -105,6 +105,16 @@ SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities_full WHERE relati
 SELECT pg_stat_force_next_flush();
 SELECT verdict('SELECT part, count(*) FROM many WHERE x < ' || at || ' GROUP BY 1') FROM unnest('{300,990,1000}'::float8[]) AS at;
 
+-- Of few rows, whose number is not known, a variance: its interval has that of each number there may be.
+CREATE TABLE coins AS SELECT 1000 * u(i, 17) AS x, i % 2 AS y FROM generate_series(1, 20000) AS i;
+VACUUM ANALYZE coins;
+SET kde_aqp.density_bytes = 16;
+SELECT name, rows FROM kde_fit('coins', 'x', sample_rows => -1, measures => '{y}');
+RESET kde_aqp.density_bytes;
+SELECT count(*) FILTER (WHERE t.variance NOT BETWEEN v.lower_bound - 1e-9 AND v.upper_bound + 1e-9) AS wrong FROM generate_series(1, 200) AS i,
+  LATERAL (SELECT 900 * u(i, 18) AS a, 900 * u(i, 18) + u(i, 19) AS b OFFSET 0) AS e,
+  LATERAL (SELECT var_samp(y) AS variance FROM coins WHERE x BETWEEN a AND b) AS t, approx_variance_ci('coins.x', a, b, measure => 'y') AS v;
+
 -- Text reads back as what it is of, of long lists and short ones.
 SELECT name, kde_density(name)::text::kde::text = kde_density(name)::text AS same FROM kde_densities_full
 WHERE relation IN ('orders'::regclass, 'many'::regclass, 'ones'::regclass) ORDER BY name COLLATE "C";
