@@ -497,8 +497,11 @@ double variance_half(const DensityView& d, const Range& range, const Hull& hull,
     if (h.error > 0)
       half += product(h.error * h.rows / m.finite, (cuts ? 4 : 2) * farthest * farthest);
     const Reach stored = h.error > 0 ? Reach{} : stored_reach(d, range);
-    half += product(2 * kMeanWithin * rows_times_width(d, range) / m.finite, farthest) +
-            product(2 * std::max(stored.below, stored.above) / m.finite, farthest * farthest);
+    // And the mean, by which the variance is less by its square.
+    const double within = kMeanWithin * rows_times_width(d, range) / m.finite;
+    const double cut = std::max(stored.below, stored.above) / m.finite;
+    const double mean = within + product(cut, farthest);
+    half += product(2 * within, farthest) + product(2 * cut, farthest * farthest) + mean * mean;
   }
   // A fit has the totals of the values themselves, where these are doubles.
   const bool exact = has_whole_numbers(h) || are_doubles(h.value_type);

@@ -92,11 +92,11 @@ Interval of_sample(const Evidence& e, const Interval& population) {
   const auto factor = [](double n) { return n > 2 ? n / (n - 1) : 2; };
   Interval out = population;
   const double own = e.rows > 1 ? e.rows / (e.rows - 1) : kNan;
-  for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= own;
-  if (changed > 0) {
-    out.lower = e.rows > 1 ? population.lower * factor(e.rows + changed) : 0;
-    out.upper = population.upper * factor(e.rows - changed);
-  }
+  out.estimate *= own;
+  // Nor is the number of rows known better than their count.
+  const double most = std::max(e.rows, e.count.upper);
+  out.lower = e.rows > 1 ? population.lower * factor(most + changed) : 0;
+  out.upper = std::max(population.upper * factor(e.fewest() - changed), out.estimate);
   return out;
 }
 

@@ -32,12 +32,16 @@ class GridGroupsEncoder {
     if (Status s = prepare(); !s.ok()) return s;
     GridCut cut = choose_floor();
     std::size_t own = lists_.size();
+    // No more than half of the groups are worth a finer floor.
+    while (bytes_of(cut, own) > most_ && cut.floor != floors_.back() &&
+           2 * share_rest(cut) < lists_.size())
+      cut.floor = coarser(cut.floor);
     if (bytes_of(cut, own) > most_) {
       // As many as leave room for what the rest takes, which is no more than one of them.
       own = share_rest(cut);
       if (Status s = merge_from(own); !s.ok()) return s;
       while (cut.floor != floors_.back() && bytes_of(cut, lists_.size()) > most_)
-        cut.floor = *(std::find(floors_.begin(), floors_.end(), cut.floor) + 1);
+        cut.floor = coarser(cut.floor);
     }
     choose_limit(&cut);
     report->groups = own;
@@ -126,6 +130,8 @@ class GridGroupsEncoder {
     });
     return {floors_[static_cast<std::size_t>(first)]};
   }
+
+  int coarser(int floor) const { return *(std::find(floors_.begin(), floors_.end(), floor) + 1); }
 
   std::size_t share_rest(const GridCut& cut) {
     std::size_t bytes = sizeof(GroupsHeader);

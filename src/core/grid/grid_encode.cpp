@@ -294,10 +294,12 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
 
 // -------------------------------------------------------------------------------------- storage
 
-// The bytes of the column's list and of the measures; 0 for more than so many. out: these, of each
-// measure its header and its parts; null: they are not wanted, and the bytes are as planned.
+// The bytes of the column's list and of the measures; 0 for more than so many, or for a list longer
+// than blocks can tell places in. out: these, of each measure its header and its parts; null: they
+// are not wanted, and the bytes are as planned.
 std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) {
   std::size_t bytes = 0;
+  bool is_too_long = false;
   const auto take = [&](const Part& part, const Header& header, double rows_share) {
     std::size_t size;
     if (out != nullptr) {
@@ -307,6 +309,7 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
       size = aligned(part.planned_bytes(header, rows_share));
     }
     bytes += size;
+    is_too_long = is_too_long || size > kMostListBytes - (out != nullptr ? 0 : size / kPlanned);
     return size;
   };
   Part rows(*this);
@@ -315,7 +318,7 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     rows.add(cell, last.below + last.rows - entries_[cell.begin].below);
   }
   take(rows, header_, 0);
-  if (bytes > most) return 0;
+  if (bytes > most || is_too_long) return 0;
   for (int k = 0; k < cells_.measures(); ++k) {
     const GridCells::Measure& measure = cells_.measure(k);
     std::vector<MeasureSums> of_cells(cut_.size());
@@ -376,7 +379,7 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
           take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : 0);
       m.bytes += static_cast<std::uint32_t>(size);
       m.parts |= static_cast<std::uint8_t>(1U << p);
-      if (bytes > most) return 0;
+      if (bytes > most || is_too_long) return 0;
     }
     if (out != nullptr) std::memcpy((*out)[front].data(), &m, sizeof m);
   }
@@ -409,8 +412,8 @@ std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {
 
 GridCut GridEncoder::best(std::size_t most) {
   const std::size_t budget = most - most / kPlanned;
-  const auto fits = [&](const GridCut& cut, std::size_t most) {
-    return bytes_of(cut, most) <= most;
+  const auto fits = [&](const GridCut& cut, std::size_t bytes) {
+    return bytes_of(cut, bytes) <= bytes;
   };
   // All that there is.
   const GridCut whole = {0, 0};
@@ -444,6 +447,9 @@ Status GridEncoder::write(const GridCut& cut, DensityBytes* density) {
   if (has_all_values()) find_lattice_of_values();
   std::vector<DensityBytes> lists;
   const std::size_t bytes = pack(std::numeric_limits<std::size_t>::max(), &lists);
+  if (bytes == 0)
+    return Status::error(Code::too_large, "cells of the column take more than %zu bytes",
+                         kMostListBytes);
   if (cells_.measures() == 0) {
     *density = std::move(lists.front());
   } else {
