@@ -25,7 +25,7 @@ my $catalog = fingerprint($node);
 for my $phase ('scan', 'select') {
   my $session = open_session($node, 'postgres', slow_fit('reference'));
   my $pid = backend_pid($session);
-  send_sql($session, q{SELECT kde_fit('t', 'v', seed => 2)});
+  send_sql($session, q{SELECT kde_fit('t', 'v', seed => 2, exact => true)});
   $node->safe_psql('postgres', qq{SELECT wait_for_fit($pid, '$phase')});
   is(kill('KILL', $pid), 1, "$phase: killed the backend");
   ok(wait_until(sub { !kill(0, $pid) }), "$phase: it is gone");
