@@ -247,7 +247,7 @@ Status GridCells::make_room_in_batch() {
   if (batch_capacity_ >= kMostBatch) return settle();
   const std::size_t capacity = std::max(2 * batch_capacity_, kFirstBatch);
   double* batch;
-  const auto columns = static_cast<std::size_t>(1 + measures_);
+  const auto columns = 1 + static_cast<std::size_t>(measures_);
   if (Status s = allocate_array(memory_, capacity * columns, &batch); !s.ok()) return s;
   for (std::size_t c = 0; c < columns && waiting_ > 0; ++c)
     std::copy_n(batch_ + c * batch_capacity_, waiting_, batch + c * capacity);
@@ -294,7 +294,7 @@ Status GridCells::add(std::span<const double> x) {
 void GridCells::count_value(std::size_t at, std::size_t row) {
   slot(at)[1] += 1;
   for (int k = 0; k < measures_; ++k) {
-    const double y = batch_[static_cast<std::size_t>(k + 1) * batch_capacity_ + row];
+    const double y = batch_[(static_cast<std::size_t>(k) + 1) * batch_capacity_ + row];
     if (std::isnan(y)) continue;
     // It may widen what is in the table.
     const double units = in_units(k, y);
@@ -332,7 +332,7 @@ Status GridCells::settle() {
   for (int k = 0; k < measures_; ++k) {
     double values[kMostBatch];
     std::size_t some = 0;
-    const double* y = batch_ + static_cast<std::size_t>(k + 1) * batch_capacity_;
+    const double* y = batch_ + (static_cast<std::size_t>(k) + 1) * batch_capacity_;
     for (std::size_t i = 0; i < n; ++i)
       if (!std::isnan(y[i])) values[some++] = y[i];
     measure_[k].totals.add({values, some}, {});

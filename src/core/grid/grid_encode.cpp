@@ -405,7 +405,8 @@ void GridEncoder::find_lattice_of_values() {
 }
 
 std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {
-  if (!cut_into(cut, 8 * most / kLeastBitsOfCell)) return most + 1;
+  // Who stops cannot wait for all trials; write() says so.
+  if (control_.stop_requested() || !cut_into(cut, 8 * most / kLeastBitsOfCell)) return most + 1;
   const std::size_t bytes = pack(most, nullptr);
   return bytes > 0 ? bytes : most + 1;
 }

@@ -79,7 +79,7 @@ class GridEncoder {
   void find_lattice_of_values();
   void put_range(int level, std::size_t begin, std::size_t end);
   std::int64_t key_of_end(double x) const;
-  std::size_t pack(std::size_t most, std::vector<DensityBytes>* parts);
+  std::size_t pack(std::size_t most, std::vector<DensityBytes>* out);
   Status check_finite() const;
 
   GridCells& cells_;
