@@ -63,6 +63,23 @@ double best_origin(const std::vector<MeasureSums>& cells, bool whole) {
   return by_least < by_mean ? least : mean;
 }
 
+// But for the column's part in it. by: of best_origin().
+MeasureHeader header_of(const GridCells::Measure& measure, double by) {
+  MeasureHeader m{};
+  m.bytes = sizeof m;
+  m.decimals = static_cast<std::uint8_t>(measure.decimals);
+  m.unit = 1 / measure.units_of_one();
+  m.origin = (measure.origin + by) / measure.units_of_one();
+  m.scale = 1;
+  if (measure.totals.count() > 0) {
+    m.min = measure.totals.min();
+    m.max = measure.totals.max();
+    m.mean = std::clamp(measure.totals.mean(), m.min, m.max);
+    m.variance = std::min(measure.totals.variance(), std::numeric_limits<double>::max());
+  }
+  return m;
+}
+
 }  // namespace
 
 // One list: a distribution function that grows cell by cell.
@@ -341,20 +358,9 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     double special[kSpecialX][kMeasureParts];
     for (int x = 0; x < kSpecialX; ++x) weights_of(measure.special[x], special[x]);
 
-    MeasureHeader m{};
-    m.bytes = sizeof m;
+    MeasureHeader m = header_of(measure, by);
     m.value_type = measure_types_[k];
-    m.decimals = static_cast<std::uint8_t>(measure.decimals);
     m.nulls = has_nulls_[k];
-    m.unit = 1 / measure.units_of_one();
-    m.origin = (measure.origin + by) / measure.units_of_one();
-    m.scale = 1;
-    if (measure.totals.count() > 0) {
-      m.min = measure.totals.min();
-      m.max = measure.totals.max();
-      m.mean = std::clamp(measure.totals.mean(), m.min, m.max);
-      m.variance = std::min(measure.totals.variance(), std::numeric_limits<double>::max());
-    }
     m.rows = part[0].rows();
     for (const auto& s : special) m.rows += s[0];
     const std::size_t front = out != nullptr ? out->size() : 0;
