@@ -164,7 +164,8 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
   std::int64_t before = first_key_;
   std::uint8_t guess = 0;
   for (Cell& cell : cells_) {
-    guess = round_shift(static_cast<std::uint64_t>(cell.key - before), guess);
+    guess = round_shift(static_cast<std::uint64_t>(cell.key) - static_cast<std::uint64_t>(before),
+                        guess);
     cell.key_shift = guess;
     before = cell.key;
   }
