@@ -370,6 +370,31 @@ TEST(FitCells, HoldTheTruthBetweenThem) {
   }
 }
 
+// About a first value that is far from all others sums leave what doubles hold; what is lost by that
+// has to be told.
+TEST(FitCells, TellWhatSumsHaveLost) {
+  OwnedGridCells cells(Chain::decimal, 1);
+  Random random(9);
+  double cents = 0;
+  for (int i = 0; i < 300000; ++i) {
+    // Not exact in binary, so that what is lost has no pattern.
+    const double units = i == 0 ? 1e11 : std::floor(1000 * random.uniform());
+    const double y = units / 100;
+    if (i > 0) cents += units;
+    ASSERT_TRUE(cells->add(i == 0 ? 0 : 1 + i % 2, {&y, 1}).ok());
+  }
+  FitOptions options;
+  DensityBytes density;
+  FitReport report;
+  ASSERT_TRUE(fit_cells(&*cells, options, kGridBytes, {}, &density, &report).ok());
+  const Range r = fitted::range(1, 2);
+  const BoxSide side = {0, r, nullptr};
+  const Interval sum = interval_of(
+      Wanted::sum, kde::ask(Wanted::sum, {&density.header(), nullptr, {}}, {&side, 1}, 1, {}));
+  EXPECT_LE(sum.lower, cents / 100);
+  EXPECT_GE(sum.upper, cents / 100);
+}
+
 TEST(FitCells, GoOverTheWire) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(shape.name);

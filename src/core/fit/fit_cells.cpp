@@ -110,8 +110,13 @@ void describe_model(const GridCells& cells, const GridCut& cut, bool all_values,
 
 Status fit(GridCells* cells, const FitOptions& options, std::size_t budget, const Control& control,
            DensityBytes* density, FitReport* report) {
+  *report = {};
   Header header{};
-  if (Status s = describe_cells(cells, options, control, &header, report); !s.ok()) return s;
+  if (Status s = describe_cells(cells, options, &header); !s.ok()) return s;
+  report->sample_rows = static_cast<std::int64_t>(header.sample_rows);
+  if (cells->size() > 0)
+    if (Status s = select(*cells, control, &header, report); !s.ok()) return s;
+  header.method = report->method;
   control.begin(Stage::estimating);
   const Stopwatch watch;
   GridEncoder encoder(cells, header, options.measure_types, control);
@@ -140,27 +145,20 @@ void describe_ends(const GridCells& cells, const GridCut& cut, char* out, std::s
     std::snprintf(out, size, "exact at steps of %.10g", ends.step(level));
 }
 
-Status describe_cells(GridCells* cells, const FitOptions& options, const Control& control,
-                      Header* header, FitReport* report) {
-  *report = {};
-  report->method = Method::plugin;
+Status describe_cells(GridCells* cells, const FitOptions& options, Header* header) {
   if (Status s = cells->sort(); !s.ok()) return s;
   const Summary::Specials& s = cells->specials();
   const SummaryTotals& t = cells->totals();
   const double rows = t.rows() + s.nans + s.negative_infinities + s.positive_infinities;
   if (!(rows > 0)) return Status::error(Code::invalid_argument, "no values");
-  report->sample_rows = static_cast<std::int64_t>(std::min(t.count(), 0x1p62));
   Header& h = *header;
   h.kernel = Kernel::gaussian;
   h.flags = kFitted | kBounded | kEveryRowRead | kRoundEnds;
+  h.method = Method::plugin;
   h.value_type = options.value_type;
   h.sample_rows = std::min(t.count(), 0x1p62);
   describe_totals(t, s, rows, 1, &h);
-  if (t.count() > 0) {
-    find_lattice(*cells, options, &h);
-    if (Status status = select(*cells, control, &h, report); !status.ok()) return status;
-  }
-  h.method = report->method;
+  if (t.count() > 0) find_lattice(*cells, options, &h);
   return Status::success();
 }
 

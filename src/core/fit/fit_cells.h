@@ -17,8 +17,7 @@ Status fit_cells(GridCells* cells, const FitOptions& options, std::size_t budget
 // What the ends of a cut's cells are: "exact at each hour", "exact at steps of 0.01".
 void describe_ends(const GridCells& cells, const GridCut& cut, char* out, std::size_t size);
 
-// The header of that; of the report the bandwidth and how it was found. Errors: as fit_cells().
-Status describe_cells(GridCells* cells, const FitOptions& options, const Control& control,
-                      Header* header, FitReport* report);
+// The header of that, without a bandwidth. Sorts the cells. Errors: invalid_argument, out_of_memory.
+Status describe_cells(GridCells* cells, const FitOptions& options, Header* header);
 
 }  // namespace kde

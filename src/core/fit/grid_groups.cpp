@@ -76,9 +76,7 @@ class GridGroupsEncoder {
     if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
     lists_.push_back({&**group->cells, group, {}, nullptr});
     List& list = lists_.back();
-    FitReport report;
-    if (Status s = describe_cells(list.cells, options_, control_, &list.header, &report); !s.ok())
-      return s;
+    if (Status s = describe_cells(list.cells, options_, &list.header); !s.ok()) return s;
     list.encoder =
         std::make_unique<GridEncoder>(list.cells, list.header, options_.measure_types, control_);
     return list.encoder->prepare();

@@ -63,6 +63,18 @@ double best_origin(const std::vector<MeasureSums>& cells, bool whole) {
   return by_least < by_mean ? least : mean;
 }
 
+// How far the sums of whole numbers over any of the cells may be off. As no sum of some of n rows is
+// beyond sqrt(n sum of their squares), by Cauchy's and Schwarz's inequality, it was exact at every
+// step where that is a whole number that doubles have; else each of them may have lost an ulp.
+double rounding_of_sums(const std::vector<MeasureSums>& cells) {
+  double out = 0;
+  for (const MeasureSums& s : cells) {
+    const double most = std::sqrt(s.rows * s.squares);
+    if (!(most < kMostWhole / 2)) out += s.rows * most * 0x1p-52;
+  }
+  return out;
+}
+
 // But for the column's part in it. by: of best_origin().
 MeasureHeader header_of(const GridCells::Measure& measure, double by) {
   MeasureHeader m{};
@@ -114,16 +126,16 @@ class GridEncoder::Part {
     return sizeof(Header) + packing.plan(steps_, unit(), rounding_of(rows_share));
   }
 
-  // header: of the list. rows_share: 0: as they are.
-  DensityBytes pack(Header header, double rows_share) const {
+  // header: of the list. rows_share: 0: as they are. rounded: how far what was added may be off.
+  DensityBytes pack(Header header, double rows_share, double rounded) const {
     HistogramPacking packing(header);
     const bool fits = is_whole();
     packing.plan(steps_, unit(), rounding_of(rows_share));
     packing.pack();
     header.cell_rows = rows_;
     header.row_unit = packing.blocks().empty() ? 0 : packing.unit();
-    if ((!fits || rows_share > 0) && rows_ > 0)
-      header.error = std::min(1.0, largest_distance(steps_, packing.packed()) / rows_);
+    if ((!fits || rows_share > 0 || rounded > 0) && rows_ > 0)
+      header.error = std::min(1.0, (largest_distance(steps_, packing.packed()) + rounded) / rows_);
     return lay_out(header, {}, {}, packing.blocks(), packing.words());
   }
 
@@ -317,10 +329,10 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
 std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) {
   std::size_t bytes = 0;
   bool is_too_long = false;
-  const auto take = [&](const Part& part, const Header& header, double rows_share) {
+  const auto take = [&](const Part& part, const Header& header, double rows_share, double rounded) {
     std::size_t size;
     if (out != nullptr) {
-      out->push_back(part.pack(header, rows_share));
+      out->push_back(part.pack(header, rows_share, rounded));
       size = aligned(out->back().size());
     } else {
       size = aligned(part.planned_bytes(header, rows_share));
@@ -334,7 +346,7 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     const Entry& last = entries_[cell.end - 1];
     rows.add(cell, last.below + last.rows - entries_[cell.begin].below);
   }
-  take(rows, header_, 0);
+  take(rows, header_, 0, 0);
   if (bytes > most || is_too_long) return 0;
   for (int k = 0; k < cells_.measures(); ++k) {
     const GridCells::Measure& measure = cells_.measure(k);
@@ -382,7 +394,8 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
       h.mean_error = 0;
       const bool rounds = p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells;
       const std::size_t size =
-          take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : 0);
+          take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : 0,
+               p == 1 || p == 2 ? rounding_of_sums(of_cells) : 0);
       m.bytes += static_cast<std::uint32_t>(size);
       m.parts |= static_cast<std::uint8_t>(1U << p);
       if (bytes > most || is_too_long) return 0;
