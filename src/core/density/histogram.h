@@ -28,17 +28,17 @@
 //                 first_key. 0 only for a point.
 //   rows_bits     rows in units of row_unit 2^rows_shift: blocks of the tails are finer
 //
-// so that a cell within a block is found by adding up. Of cells with round ends (kRoundEnds;
+// so that a cell within a block is found by adding up. Without a lattice, values of blocks with
+// key_shift > 0 are rounded; decoded values beyond Header::max stand for it. There no cell but a
+// point has keys of both signs at its ends, so that differences of keys fit in 63 bits.
+//
+// With round ends (kRoundEnds;
 // density/round_ends.h) a range is open: its rows are strictly between its ends, those at an end are a
 // point or there are none, and counts up to an end, with it or without, are exact. On a lattice the
 // keys' differences are there multiples of a step of the grid, whose number is key_shift (key_unit()
 // of histogram_view.h). Off a lattice they may number the ends of one of its levels (grid_level): 2k
 // is that of the k-th end, 2k + 1 of what is between it and the next one; else none is rounded.
 // Blocks' cells begin at multiples of 8 bytes.
-//
-// Without a lattice, values of blocks with
-// key_shift > 0 are rounded; decoded values beyond Header::max stand for it. There no cell but a
-// point has keys of both signs at its ends, so that differences of keys fit in 63 bits.
 #pragma once
 
 #include "core/density/format.h"
@@ -60,7 +60,7 @@ struct HistogramBlock {
   double rows_below;       // rows of all cells of earlier blocks
   std::uint16_t byte;      // where the block's cells begin in word[], in bytes; of kRoundEnds words
   std::uint8_t last_cell;  // number of cells less 1
-  std::uint8_t key_shift;  // 0 .. 62; 0 with a lattice
+  std::uint8_t key_shift;  // 0 .. 62; 0 with a lattice, but with round ends
   std::uint8_t key_bits;   // 0 .. 63
   std::uint8_t rows_bits;  // 0 .. 53
   CellKinds kinds;

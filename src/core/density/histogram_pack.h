@@ -2,8 +2,8 @@
 //
 // Rows are rounded as cumulative sums, downwards, to multiples of a block's unit: so errors do not
 // add up, and what one block leaves the next one has. Values are rounded to whole multiples of
-// 2^key_shift, or with round ends told in multiples of a step of the grid. A step may be moved by a share of the cells at its sides, and by what a share of the
-// tolerance has of their rows.
+// 2^key_shift, or with round ends told in multiples of a step of the grid. A step may be moved by a
+// share of the cells at its sides, and by what a share of the tolerance has of their rows.
 #pragma once
 
 #include "core/density/histogram.h"

@@ -20,6 +20,8 @@ constexpr int kHalves = 940, kDecimalLevels = 4 * kMostExponent + 1, kDoubles = 
 constexpr double kSeconds[] = {1, 5, 15, 60, 300, 900, 3600, 86400};
 constexpr int kMicrosecond = -6;
 constexpr double kDay = 86400;
+// Far beyond all dates, and few enough that months are told apart: bytes from outside may say more.
+constexpr double kMostDays = 1e12;
 constexpr double kMonthsAYear = 12, kDaysAYear = 365.2425;
 static_assert(kSecondLevel + 7 == kDayLevel);
 
@@ -82,7 +84,10 @@ double even_end(int level, Chain chain, double k) {
   return decimal(level - kDayLevel, 0).end(k) * kDay;
 }
 
-double months_in(int level) { return level == kYearLevel ? kMonthsAYear : 1; }
+// A month, a year, and ten times as many years from level to level.
+double months_in(int level) {
+  return level == kMonthLevel ? 1 : kMonthsAYear * kPowersOfTen[level - kYearLevel];
+}
 
 }  // namespace
 
@@ -102,8 +107,8 @@ Chain chain_of(ValueType type) {
 
 int RoundEnds::levels() const {
   if (chain_ == Chain::decimal) return kHalves + kDecimalLevels + kDoubles;
-  // Beyond a year, and some 10^15 days.
-  return chain_ == Chain::calendar ? kYearLevel + 1 : kDayLevel + 30;
+  // 100,000 years, and some 10^15 days.
+  return chain_ == Chain::calendar ? kYearLevel + 6 : kDayLevel + 30;
 }
 
 double RoundEnds::step(int level) const {
@@ -122,8 +127,8 @@ double RoundEnds::end(int level, std::int64_t k) const {
 
 std::int64_t RoundEnds::cell(int level, double x) const {
   if (!is_even(level))
-    return static_cast<std::int64_t>(
-        std::floor(month_of_day(std::floor(x / kDay)) / months_in(level)));
+    return static_cast<std::int64_t>(std::floor(
+        month_of_day(std::floor(std::clamp(x / kDay, -kMostDays, kMostDays))) / months_in(level)));
   // The quotient may be rounded to the next whole number.
   auto k = static_cast<std::int64_t>(x / step(level));
   while (even_end(level, chain_, static_cast<double>(k)) > x) --k;

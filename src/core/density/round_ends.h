@@ -3,7 +3,7 @@
 //   decimal    ... 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 50 ... 10^22: whole multiples of each; below
 //              10^-22 halves, above 10^22 doubles
 //   calendar   of seconds since 1970: the decimal steps from a microsecond to a second, 5 and 15 s, a
-//              minute, 5 and 15 minutes, an hour, a day, a month and a year of the proleptic
+//              minute, 5 and 15 minutes, an hour, a day, a month, a year, ten and more of the proleptic
 //              Gregorian calendar, in UTC
 //   duration   of seconds: the same to a day, then decimal steps of days
 //
@@ -37,7 +37,7 @@ class RoundEnds {
   // year 0. |k| <= 2^50; the double nearest to it.
   double end(int level, std::int64_t k) const;
   // The cell of x, or the one that begins at x: the greatest k with end(level, k) <= x. |x| at most
-  // 2^50 steps.
+  // 2^50 steps; beyond 10^12 days months and years are not told apart.
   std::int64_t cell(int level, double x) const;
   bool is_end(int level, double x) const { return end(level, cell(level, x)) == x; }
   // Whether all its cells are as wide.

@@ -133,11 +133,14 @@ Status fit(GridCells* cells, const FitOptions& options, std::size_t budget, cons
 void describe_ends(const GridCells& cells, const GridCut& cut, char* out, std::size_t size) {
   const RoundEnds& ends = cells.ends();
   const int level = std::max(cut.floor, cells.level());
-  const char* name = level == kHourLevel    ? "hour"
-                     : level == kDayLevel   ? "day"
-                     : level == kMonthLevel ? "month"
-                     : level == kYearLevel  ? "year"
-                                            : nullptr;
+  const char* name = level == kHourLevel       ? "hour"
+                     : level == kDayLevel      ? "day"
+                     : level == kMonthLevel    ? "month"
+                     : level == kYearLevel     ? "year"
+                     : level == kYearLevel + 1 ? "decade"
+                     : level == kYearLevel + 2 ? "century"
+                     : level == kYearLevel + 3 ? "millennium"
+                                               : nullptr;
   const bool has_months = ends.chain() == Chain::calendar;
   if (ends.chain() != Chain::decimal && name != nullptr && (has_months || level <= kDayLevel))
     std::snprintf(out, size, "exact at each %s", name);

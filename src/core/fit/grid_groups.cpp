@@ -25,7 +25,7 @@ class GridGroupsEncoder {
  public:
   GridGroupsEncoder(std::vector<Groups::Group>* groups, const FitOptions& options,
                     const Control& control, std::size_t most)
-      : groups_(*groups), options_(options), control_(control), most_(most - most / 128) {}
+      : groups_(*groups), options_(options), control_(control), most_(most - most / kPlanned) {}
 
   Status run(DensityBytes* density, GroupsReport* report) {
     sort_by_rows();

@@ -30,8 +30,6 @@ constexpr std::size_t kFewCells = 1024;
 constexpr std::size_t kLeastBitsOfCell = 2;
 // Trials to find the limit.
 constexpr int kTrials = 8;
-// What rounding may add to bytes as planned is less than one in so many.
-constexpr std::size_t kPlanned = 128;
 // Rows are stored up to here as they are.
 constexpr double kMostWhole = 0x1p53;
 

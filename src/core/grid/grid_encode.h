@@ -28,6 +28,9 @@ namespace kde {
 // Bytes of a list with its first measure, by default; each measure more takes half of that.
 inline constexpr std::size_t kGridBytes = std::size_t{256} << 10;
 
+// What rounding may add to bytes as planned is less than one in so many.
+inline constexpr std::size_t kPlanned = 128;
+
 // What is stored: cells of all of the floor's level or finer, and which are divided further.
 struct GridCut {
   int floor = 0;
