@@ -3,6 +3,7 @@
 #include "core/fit/groups.h"
 
 #include "core/answer/measure_evidence.h"
+#include "core/fit/fit_cells.h"
 #include "core/random.h"
 #include "core/sampling/block_choice.h"
 #include "round_trip.h"
@@ -194,6 +195,35 @@ TEST(Groups, ThatDoNotFitShareTheRest) {
   EXPECT_LE(count.upper - count.lower, 0.05 * all.count);
   EXPECT_LE(sum.lower, all.sum);
   EXPECT_GE(sum.upper, all.sum);
+}
+
+// Small groups with times of a year: the ends are no coarser than what keeps twice as many of them.
+TEST(Groups, StayByTheMonthWhereManyDoNotFit) {
+  constexpr std::uint32_t kGroups = 5000, kRows = 100;
+  Random random(4);
+  Groups groups({.measures = 1}, kGroups);
+  groups.begin_every_row(Chain::calendar);
+  OwnedGridCells all(Chain::calendar, 1);
+  FitOptions options;
+  options.value_type = ValueType::timestamptz;
+  options.measure_types[0] = ValueType::float8;
+  for (std::uint32_t i = 0; i < kGroups * kRows; ++i) {
+    const double x = 1672531200 + std::floor(3e13 * random.uniform()) / 1e6;
+    const double y = 1 + static_cast<double>(random.below(10000));
+    ASSERT_TRUE(groups.add({i % kGroups + 1}, x, {&y, 1}).ok());
+    ASSERT_TRUE(all->add(x, {&y, 1}).ok());
+  }
+  for (std::uint32_t i = 0; i < kGroups; ++i)
+    ASSERT_TRUE(groups.set_key(i, std::to_string(i)).ok());
+  DensityBytes density;
+  FitReport fit_report;
+  ASSERT_TRUE(fit_cells(&*all, options, kGridBytes, {}, &density, &fit_report).ok());
+  GroupsReport report;
+  ASSERT_TRUE(groups.append(options, {}, &density, &report, std::size_t{2} << 20).ok());
+  ASSERT_TRUE(validate(density.data(), density.size()).ok());
+  EXPECT_STREQ(report.cells, "exact at each month");
+  EXPECT_GT(report.groups, kGroups / 3);
+  EXPECT_LE(density.size(), kGroupsBytes + kGridBytes);
 }
 
 struct Held {

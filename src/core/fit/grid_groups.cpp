@@ -25,20 +25,20 @@ class GridGroupsEncoder {
  public:
   GridGroupsEncoder(std::vector<Groups::Group>* groups, const FitOptions& options,
                     const Control& control, std::size_t most)
-      : groups_(*groups), options_(options), control_(control), most_(most - most / kPlanned) {}
+      : groups_(*groups), options_(options), control_(control), most_(room(most)) {}
 
   Status run(DensityBytes* density, GroupsReport* report) {
     sort_by_rows();
     if (Status s = prepare(); !s.ok()) return s;
     GridCut cut = choose_floor();
     std::size_t own = lists_.size();
-    // No more than half of the groups are worth a finer floor.
-    while (bytes_of(cut, own) > most_ && cut.floor != floors_.back() &&
-           2 * share_rest(cut) < lists_.size())
-      cut.floor = coarser(cut.floor);
+    if (bytes_of(cut, own) > most_ && most_ < room(kGroupsBytes)) {
+      // Many groups are worth as many bytes as of a sample.
+      most_ = room(kGroupsBytes);
+      cut = choose_floor();
+    }
     if (bytes_of(cut, own) > most_) {
-      // As many as leave room for what the rest takes, which is no more than one of them.
-      own = share_rest(cut);
+      own = coarsen(&cut);
       if (Status s = merge_from(own); !s.ok()) return s;
       while (cut.floor != floors_.back() && bytes_of(cut, lists_.size()) > most_)
         cut.floor = coarser(cut.floor);
@@ -57,6 +57,9 @@ class GridGroupsEncoder {
 
  private:
   using Group = Groups::Group;
+  // But for what rounding adds.
+  static std::size_t room(std::size_t bytes) { return bytes - bytes / kPlanned; }
+
   struct List {
     GridCells* cells;
     const Group* group;
@@ -131,6 +134,21 @@ class GridGroupsEncoder {
 
   int coarser(int floor) const { return *(std::find(floors_.begin(), floors_.end(), floor) + 1); }
 
+  // How many groups stay. A coarser floor than people ask for is worth it where those are twice as
+  // many.
+  std::size_t coarsen(GridCut* cut) {
+    std::size_t stay = share_rest(*cut);
+    while (cut->floor != floors_.back()) {
+      const GridCut coarse{coarser(cut->floor)};
+      const std::size_t more = share_rest(coarse);
+      if (more < 2 * stay) break;
+      *cut = coarse;
+      stay = more;
+    }
+    return stay;
+  }
+
+  // As many groups as leave room for what the rest takes, which is no more than one of them.
   std::size_t share_rest(const GridCut& cut) {
     std::size_t bytes = sizeof(GroupsHeader);
     std::size_t largest = 0;

@@ -94,7 +94,8 @@ class Groups {
   Status set_key(std::size_t group, std::string_view key) noexcept;
 
   // Appends the groups that have rows with an x to the density of all rows. Uses them up. options:
-  // as of all rows; budget is not used. bytes: of all groups. Errors: cancelled, out_of_memory.
+  // as of all rows; budget is not used. bytes: of all groups; of every row, where not all fit,
+  // kGroupsBytes if that is more. Errors: cancelled, out_of_memory.
   Status append(const FitOptions& options, const Control& control, DensityBytes* density,
                 GroupsReport* report, std::size_t bytes = kGroupsBytes) noexcept;
 

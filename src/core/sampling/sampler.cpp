@@ -205,11 +205,6 @@ Status Sampler::add_drawn(std::size_t i) {
   return measures_.add(drawn_[i], std::span(drawn_y_).subspan(i * measures, measures), &*summary_);
 }
 
-Status Sampler::add_summary(const Summary& rows) noexcept {
-  specials_ = rows.specials();
-  return summary_->merge(rows);
-}
-
 // drawn_y: measure by measure. False if control asked to stop.
 bool Sampler::estimate_variances(const BlockRows& blocks, std::span<const double> drawn_y,
                                  const Control& control, Sample* out) const {

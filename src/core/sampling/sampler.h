@@ -102,10 +102,6 @@ class Sampler {
   // Of groups: adds another's rows; neither gets more. Errors: out_of_memory.
   Status merge(Sampler* other) noexcept;
 
-  // In the place of rows: every one of them, none drawn and none of a block. To a sampler without
-  // rows that does not thin. Errors: out_of_memory.
-  Status add_summary(const Summary& rows) noexcept;
-
   // Ends the scan. The sampler is empty afterwards. Errors: out_of_memory, cancelled.
   // Of a group: blocks_read of the scan; some that follow each other are then taken for one.
   Status finish(Sample* out, const Control& control = {}, std::uint32_t blocks_read = 0) noexcept;

@@ -227,7 +227,7 @@ void GroupEstimate::describe(DensityFit* fit) const {
         NOTICE,
         (errmsg("%zu groups of %zu share one density", report_.rest, report_.groups + report_.rest),
          errdetail("They have fewer rows than the others, and would take more than %zu kB.",
-                   most_bytes() >> 10)));
+                   Max(most_bytes(), Size{kde::kGroupsBytes}) >> 10)));
   fit->record.model = model.data;
   fit->expected_error = expected_error_text(&density_.header());
 }
