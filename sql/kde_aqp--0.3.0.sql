@@ -819,15 +819,6 @@ CREATE FUNCTION kde_aqp.cells_row(state internal, VARIADIC "any") RETURNS intern
 AS 'MODULE_PATHNAME', 'kde_cells_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.cells_row(internal, "any") IS
     'aggregate transition function';
-CREATE FUNCTION kde_aqp.cells_combine(state internal, other internal) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_cells_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.cells_combine(internal, internal) IS 'aggregate combine function';
-CREATE FUNCTION kde_aqp.cells_serialize(state internal) RETURNS bytea
-AS 'MODULE_PATHNAME', 'kde_cells_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.cells_serialize(internal) IS 'aggregate serial function';
-CREATE FUNCTION kde_aqp.cells_deserialize(bytes bytea, state internal) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_cells_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.cells_deserialize(bytea, internal) IS 'aggregate deserial function';
 CREATE FUNCTION kde_aqp.rollup_row(state internal, density kde) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.rollup_row(internal, kde) IS 'aggregate transition function';
@@ -844,7 +835,7 @@ CREATE FUNCTION kde_aqp.agg_deserialize(bytes bytea, state internal) RETURNS int
 AS 'MODULE_PATHNAME', 'kde_agg_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.agg_deserialize(bytea, internal) IS 'aggregate deserial function';
 CREATE FUNCTION kde_aqp.agg_final(state internal) RETURNS kde
-AS 'MODULE_PATHNAME', 'kde_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+AS 'MODULE_PATHNAME', 'kde_agg_final' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.agg_final(internal) IS 'aggregate final function';
 
 CREATE AGGREGATE kde_agg(value anyelement) (
@@ -892,9 +883,9 @@ COMMENT ON AGGREGATE kde_agg(anyelement, double precision) IS
 -- What a fit of every row reads: the state, for the fit to go on with.
 CREATE AGGREGATE kde_aqp.cells(VARIADIC "any") (
     SFUNC = kde_aqp.cells_row, STYPE = internal, SSPACE = 16384,
-    FINALFUNC = kde_aqp.cells_serialize, FINALFUNC_MODIFY = READ_WRITE,
-    COMBINEFUNC = kde_aqp.cells_combine,
-    SERIALFUNC = kde_aqp.cells_serialize, DESERIALFUNC = kde_aqp.cells_deserialize,
+    FINALFUNC = kde_aqp.agg_serialize, FINALFUNC_MODIFY = READ_WRITE,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE kde_aqp.cells(VARIADIC "any") IS
     'a column and its measures, every row, counted into cells with round ends, for fits';

@@ -81,8 +81,8 @@ struct Shape {
   const char* name;
   ValueType type;
   double lattice_step;
-  // The step at whose multiples counts have to be exact.
-  double step;
+  // The step at whose multiples counts have to be exact; of parts added up the floor of each.
+  double step, step_of_parts;
   std::function<Row(Random*)> row;
 };
 
@@ -94,36 +94,36 @@ double cents(double x) { return std::nearbyint(x * 100) / 100; }
 
 const std::vector<Shape>& shapes() {
   static const std::vector<Shape> kShapes = {
-      {"times to the microsecond", ValueType::timestamptz, 0, kHour,
+      {"times to the microsecond", ValueType::timestamptz, 0, kHour, kHour,
        [](Random* random) {
          const double day = std::floor(1095 * random->uniform());
          const double in_day = 43200 + 15000 * normal(random);
          const double x = 1672531200 + day * kDay + in_day;
          return Row{std::nearbyint(x * 1e6) / 1e6, cents(20 + 10 * std::fabs(normal(random)))};
        }},
-      {"whole hours among them", ValueType::timestamp, 0, kHour,
+      {"whole hours among them", ValueType::timestamp, 0, kHour, kHour,
        [](Random* random) {
          const double x = 1672531200 + 3e6 * random->uniform();
          return Row{random->below(3) == 0 ? std::floor(x / kHour) * kHour : std::floor(x),
                     random->below(5) == 0 ? kNull : std::floor(1000 * random->uniform()) - 500};
        }},
-      {"cents", ValueType::numeric, 0.01, 1,
+      {"cents", ValueType::numeric, 0.01, 1, 1,
        [](Random* random) {
          return Row{cents(std::exp(4 + normal(random))), 100 * random->uniform()};
        }},
-      {"a measurement", ValueType::float8, 0, 0.001,
+      {"a measurement", ValueType::float8, 0, 0.001, 0.005,
        [](Random* random) {
          return Row{normal(random), normal(random)};
        }},
-      {"whole numbers", ValueType::int4, 1, 1,
+      {"whole numbers", ValueType::int4, 1, 1, 1,
        [](Random* random) {
          return Row{std::floor(1e4 * random->uniform()) - 5000, cents(1e6 * normal(random))};
        }},
-      {"few values", ValueType::float8, 0, 0.1,
+      {"few values", ValueType::float8, 0, 0.1, 0.1,
        [](Random* random) {
          return Row{static_cast<double>(random->below(30)) / 10 - 1, 7};
        }},
-      {"a heavy tail", ValueType::float8, 0, 0.1,
+      {"a heavy tail", ValueType::float8, 0, 0.1, 0.1,
        [](Random* random) {
          return Row{std::tan(M_PI * (random->uniform() - 0.5)), cents(normal(random))};
        }},
@@ -143,24 +143,26 @@ void add(const std::vector<Row>& rows, GridCells* cells) {
 }
 
 void expect_same(GridCells* a, GridCells* b) {
-  ASSERT_TRUE(a->sort().ok());
-  ASSERT_TRUE(b->sort().ok());
-  ASSERT_EQ(a->size(), b->size());
-  EXPECT_EQ(a->level(), b->level());
+  GridList x, y;
+  ASSERT_TRUE(a->list(&x).ok());
+  ASSERT_TRUE(b->list(&y).ok());
+  ASSERT_EQ(x.entries.size(), y.entries.size());
+  EXPECT_EQ(x.finest, y.finest);
   EXPECT_EQ(a->digits(), b->digits());
   const GridCells::Measure& m = a->measure(0);
   const double by = m.origin - b->measure(0).origin;
   EXPECT_EQ(m.decimals, b->measure(0).decimals);
   const bool whole = m.decimals < kNoDecimals;
-  for (std::size_t i = 0; i < a->size(); ++i) {
-    ASSERT_EQ(a->cell(i).key, b->cell(i).key);
-    ASSERT_EQ(a->cell(i).rows, b->cell(i).rows);
-    const MeasureSums x = a->sums(0, i), y = b->sums(0, i).moved(by);
-    ASSERT_EQ(x.rows, y.rows);
+  for (std::size_t i = 0; i < x.entries.size(); ++i) {
+    ASSERT_EQ(x.entries[i].x, y.entries[i].x);
+    ASSERT_EQ(x.entries[i].level, y.entries[i].level);
+    ASSERT_EQ(x.entries[i].rows, y.entries[i].rows);
+    const MeasureSums p = x.sums[i], q = y.sums[i].moved(by);
+    ASSERT_EQ(p.rows, q.rows);
     if (whole)
-      ASSERT_EQ(x.sum, y.sum);
+      ASSERT_EQ(p.sum, q.sum);
     else
-      ASSERT_NEAR(x.sum, y.sum, 1e-9 * std::sqrt(1 + x.rows * x.squares));
+      ASSERT_NEAR(p.sum, q.sum, 1e-9 * std::sqrt(1 + p.rows * p.squares));
   }
 }
 
@@ -237,24 +239,36 @@ Truth truth_of(const std::vector<Row>& rows, const Range& r) {
   return out;
 }
 
+FitOptions options_of(const Shape& shape) {
+  FitOptions options;
+  options.value_type = shape.type;
+  options.lattice_step = shape.lattice_step;
+  options.measure_types[0] = ValueType::float8;
+  return options;
+}
+
 class Fitted {
  public:
-  Fitted(const Shape& shape, int n, std::size_t budget, std::size_t most = kMostGridCells)
-      : rows_(rows_of(shape, n, 6)) {
-    OwnedGridCells cells(chain_of(shape.type), 1, most);
-    add(rows_, &*cells);
-    FitOptions options;
-    options.value_type = shape.type;
-    options.lattice_step = shape.lattice_step;
-    options.measure_types[0] = ValueType::float8;
+  Fitted(const Shape& shape, std::vector<Row> rows, GridCells* cells, std::size_t budget,
+         bool added_up = false)
+      : rows_(std::move(rows)) {
+    FitOptions options = options_of(shape);
+    options.added_up = added_up;
     FitReport report;
-    const Status status = fit_cells(&*cells, options, budget, {}, &density_, &report);
+    const Status status = fit_cells(cells, options, budget, {}, &density_, &report);
     EXPECT_TRUE(status.ok()) << status.message;
     EXPECT_LE(density_.size(), budget);
     const Status valid = validate(density_.data(), density_.size());
     EXPECT_TRUE(valid.ok()) << valid.message;
     model_ = report.model;
     std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.x < b.x; });
+  }
+
+  static Fitted of(const Shape& shape, std::vector<Row> rows, std::size_t budget = kGridBytes,
+                   std::size_t most = kMostGridCells) {
+    OwnedGridCells cells(chain_of(shape.type), 1, most);
+    add(rows, &*cells);
+    return {shape, std::move(rows), &*cells, budget};
   }
 
   const std::vector<Row>& rows() const { return rows_; }
@@ -284,37 +298,84 @@ Range random_range(double a, double b, Random* random) {
 
 constexpr int kRows = 200000;
 
+void expect_exact_at(double step, const Fitted& f, std::uint64_t seed) {
+  Random random(seed);
+  const auto n = static_cast<double>(f.rows().size());
+  for (int i = 0; i < 300; ++i) {
+    const auto end = [&] {
+      const double x = f.rows()[static_cast<std::size_t>(n * (0.001 + 0.998 * random.uniform()))].x;
+      const double k = std::floor(x / step) + static_cast<double>(random.below(3)) - 1;
+      return step < 1 ? k / std::nearbyint(1 / step) : k * step;
+    };
+    const Range r = random_range(end(), end(), &random);
+    const Truth truth = truth_of(f.rows(), r);
+    const Interval count = f.ask(Wanted::count, r, kRowsThemselves);
+    EXPECT_EQ(count.estimate, truth.count) << r.lower << " " << r.upper;
+    EXPECT_EQ(count.lower, truth.count) << r.lower << " " << r.upper;
+    EXPECT_EQ(count.upper, truth.count) << r.lower << " " << r.upper;
+    if (is_empty(r) || !(truth.counted > 0)) continue;
+    EXPECT_EQ(f.ask(Wanted::count, r, 1).estimate, truth.counted);
+    const Interval sum = f.ask(Wanted::sum, r, 1);
+    EXPECT_LE(sum.lower, sum.estimate);
+    const double scale = 1e-9 * (std::fabs(truth.sum) + n);
+    EXPECT_NEAR(sum.estimate, truth.sum, scale);
+    EXPECT_NEAR(sum.lower, truth.sum, scale);
+    EXPECT_NEAR(sum.upper, truth.sum, scale);
+    const Interval mean = f.ask(Wanted::mean, r, 1);
+    EXPECT_NEAR(mean.estimate, truth.sum / truth.counted, scale / truth.counted);
+  }
+}
+
+void expect_truth_held(const Shape& shape, const Fitted& f, std::uint64_t seed) {
+  Random random(seed);
+  const auto n = static_cast<double>(f.rows().size());
+  for (int i = 0; i < 300; ++i) {
+    const auto end = [&] {
+      const auto at = static_cast<std::size_t>(n * random.uniform());
+      const double x = f.rows()[at].x;
+      return random.below(2) == 0 ? x : x + shape.step * (random.uniform() - 0.5);
+    };
+    const Range r = random_range(end(), end(), &random);
+    const Truth truth = truth_of(f.rows(), r);
+    const auto holds = [&](const Interval& found, double x, const char* what) {
+      const double rounding = 1e-9 * (std::fabs(x) + 1);
+      EXPECT_LE(found.lower, x + rounding) << what << " " << r.lower << " " << r.upper;
+      EXPECT_GE(found.upper, x - rounding) << what << " " << r.lower << " " << r.upper;
+      EXPECT_LE(found.lower, found.estimate) << what;
+      EXPECT_GE(found.upper, found.estimate) << what;
+    };
+    holds(f.ask(Wanted::count, r, kRowsThemselves), truth.count, "count");
+    if (is_empty(r)) continue;
+    holds(f.ask(Wanted::count, r, 1), truth.counted, "count of y");
+    if (truth.counted == 0) continue;
+    holds(f.ask(Wanted::sum, r, 1), truth.sum, "sum");
+    holds(f.ask(Wanted::mean, r, 1), truth.sum / truth.counted, "mean");
+    DoubleDouble sum;
+    double rows = 0;
+    for (const Row& row : f.rows()) {
+      if (!r.lower_unbounded && (r.lower_inclusive ? row.x < r.lower : row.x <= r.lower)) continue;
+      if (!r.upper_unbounded && (r.upper_inclusive ? row.x > r.upper : row.x >= r.upper)) continue;
+      sum.add(row.x);
+      rows += 1;
+    }
+    holds(f.ask(Wanted::sum, r, 0), sum.value(), "sum of x");
+    holds(f.ask(Wanted::mean, r, 0), sum.value() / rows, "mean of x");
+  }
+  for (int i = 1; i < 100; ++i) {
+    const double q = i / 100.0;
+    const Interval x = quantile_interval(DensityView(&f.density().header()), q, {});
+    const std::size_t rank = f.rows().size() / 100 * static_cast<std::size_t>(i) - 1;
+    EXPECT_LE(x.lower, f.rows()[rank].x) << q;
+    EXPECT_GE(x.upper, f.rows()[rank].x) << q;
+  }
+}
+
 TEST(FitCells, AreExactAtRoundEnds) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(shape.name);
-    const Fitted f(shape, kRows, kGridBytes);
+    const Fitted f = Fitted::of(shape, rows_of(shape, kRows, 6));
     SCOPED_TRACE(f.model());
-    Random random(7);
-    const auto n = static_cast<double>(f.rows().size());
-    for (int i = 0; i < 300; ++i) {
-      const auto end = [&] {
-        const double x =
-            f.rows()[static_cast<std::size_t>(n * (0.001 + 0.998 * random.uniform()))].x;
-        const double k = std::floor(x / shape.step) + static_cast<double>(random.below(3)) - 1;
-        return shape.step < 1 ? k / std::nearbyint(1 / shape.step) : k * shape.step;
-      };
-      const Range r = random_range(end(), end(), &random);
-      const Truth truth = truth_of(f.rows(), r);
-      const Interval count = f.ask(Wanted::count, r, kRowsThemselves);
-      EXPECT_EQ(count.estimate, truth.count) << r.lower << " " << r.upper;
-      EXPECT_EQ(count.lower, truth.count) << r.lower << " " << r.upper;
-      EXPECT_EQ(count.upper, truth.count) << r.lower << " " << r.upper;
-      if (is_empty(r) || !(truth.counted > 0)) continue;
-      EXPECT_EQ(f.ask(Wanted::count, r, 1).estimate, truth.counted);
-      const Interval sum = f.ask(Wanted::sum, r, 1);
-      EXPECT_LE(sum.lower, sum.estimate);
-      const double scale = 1e-9 * (std::fabs(truth.sum) + n);
-      EXPECT_NEAR(sum.estimate, truth.sum, scale);
-      EXPECT_NEAR(sum.lower, truth.sum, scale);
-      EXPECT_NEAR(sum.upper, truth.sum, scale);
-      const Interval mean = f.ask(Wanted::mean, r, 1);
-      EXPECT_NEAR(mean.estimate, truth.sum / truth.counted, scale / truth.counted);
-    }
+    expect_exact_at(shape.step, f, 7);
   }
 }
 
@@ -322,52 +383,59 @@ TEST(FitCells, HoldTheTruthBetweenThem) {
   for (const std::size_t budget : {kGridBytes, std::size_t{16384}}) {
     for (const Shape& shape : shapes()) {
       SCOPED_TRACE(shape.name);
-      const Fitted f(shape, kRows / 4, budget, budget == kGridBytes ? kMostGridCells : kFew);
+      const Fitted f = Fitted::of(shape, rows_of(shape, kRows / 4, 6), budget,
+                                  budget == kGridBytes ? kMostGridCells : kFew);
       SCOPED_TRACE(f.model());
-      Random random(8);
-      const auto n = static_cast<double>(f.rows().size());
-      for (int i = 0; i < 300; ++i) {
-        const auto end = [&] {
-          const auto at = static_cast<std::size_t>(n * random.uniform());
-          const double x = f.rows()[at].x;
-          return random.below(2) == 0 ? x : x + shape.step * (random.uniform() - 0.5);
-        };
-        const Range r = random_range(end(), end(), &random);
-        const Truth truth = truth_of(f.rows(), r);
-        const auto holds = [&](const Interval& found, double x, const char* what) {
-          const double rounding = 1e-9 * (std::fabs(x) + 1);
-          EXPECT_LE(found.lower, x + rounding) << what << " " << r.lower << " " << r.upper;
-          EXPECT_GE(found.upper, x - rounding) << what << " " << r.lower << " " << r.upper;
-          EXPECT_LE(found.lower, found.estimate) << what;
-          EXPECT_GE(found.upper, found.estimate) << what;
-        };
-        holds(f.ask(Wanted::count, r, kRowsThemselves), truth.count, "count");
-        if (is_empty(r)) continue;
-        holds(f.ask(Wanted::count, r, 1), truth.counted, "count of y");
-        if (truth.counted == 0) continue;
-        holds(f.ask(Wanted::sum, r, 1), truth.sum, "sum");
-        holds(f.ask(Wanted::mean, r, 1), truth.sum / truth.counted, "mean");
-        DoubleDouble sum;
-        double rows = 0;
-        for (const Row& row : f.rows()) {
-          if (!r.lower_unbounded && (r.lower_inclusive ? row.x < r.lower : row.x <= r.lower))
-            continue;
-          if (!r.upper_unbounded && (r.upper_inclusive ? row.x > r.upper : row.x >= r.upper))
-            continue;
-          sum.add(row.x);
-          rows += 1;
-        }
-        holds(f.ask(Wanted::sum, r, 0), sum.value(), "sum of x");
-        holds(f.ask(Wanted::mean, r, 0), sum.value() / rows, "mean of x");
-      }
-      for (int i = 1; i < 100; ++i) {
-        const double q = i / 100.0;
-        const Interval x = quantile_interval(DensityView(&f.density().header()), q, {});
-        const std::size_t rank = f.rows().size() / 100 * static_cast<std::size_t>(i) - 1;
-        EXPECT_LE(x.lower, f.rows()[rank].x) << q;
-        EXPECT_GE(x.upper, f.rows()[rank].x) << q;
-      }
+      expect_truth_held(shape, f, 8);
     }
+  }
+}
+
+// Densities of parts, added up, and the sum as one of these.
+Fitted sum_of_parts(const Shape& shape, const std::vector<Row>& rows,
+                    const std::vector<std::size_t>& size_of_part,
+                    const std::vector<std::size_t>& budget_of_part) {
+  OwnedGridCells sum(chain_of(shape.type), 1);
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < size_of_part.size(); ++k) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(at);
+    at += size_of_part[k];
+    const Fitted part = Fitted::of(shape, {begin, rows.begin() + static_cast<std::ptrdiff_t>(at)},
+                                   budget_of_part[k]);
+    const Status added = sum->add(part.density().header());
+    EXPECT_TRUE(added.ok()) << added.message;
+  }
+  EXPECT_EQ(at, rows.size());
+  return {shape, rows, &*sum, kGridBytes, true};
+}
+
+// Of parts that have their rows anywhere, and of those that follow each other.
+TEST(AddedUp, AreTheFitOfTheUnionWherePartsEndAlike) {
+  for (const bool in_order : {false, true}) {
+    for (const Shape& shape : shapes()) {
+      SCOPED_TRACE(shape.name);
+      std::vector<Row> rows = rows_of(shape, kRows / 2, 10);
+      if (in_order)
+        std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.x < b.x; });
+      const Fitted all = Fitted::of(shape, rows);
+      const Fitted sum = sum_of_parts(shape, rows, {kRows / 8, kRows / 8, kRows / 8, kRows / 8},
+                                      std::vector<std::size_t>(4, kGridBytes));
+      SCOPED_TRACE(sum.model());
+      expect_exact_at(shape.step_of_parts, sum, 11);
+      expect_truth_held(shape, sum, 12);
+    }
+  }
+}
+
+// Parts of few bytes have coarser cells.
+TEST(AddedUp, HoldTheTruthWhateverThePartsAre) {
+  for (const Shape& shape : shapes()) {
+    SCOPED_TRACE(shape.name);
+    const std::vector<Row> rows = rows_of(shape, kRows / 4, 13);
+    const Fitted sum = sum_of_parts(shape, rows, {1000, kRows / 8 - 1000, 100, kRows / 8 - 100},
+                                    {4096, kGridBytes, 16384, 16384});
+    SCOPED_TRACE(sum.model());
+    expect_truth_held(shape, sum, 14);
   }
 }
 
@@ -399,7 +467,7 @@ TEST(FitCells, TellWhatSumsHaveLost) {
 TEST(FitCells, GoOverTheWire) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(shape.name);
-    const Fitted f(shape, kRows / 10, kGridBytes);
+    const Fitted f = Fitted::of(shape, rows_of(shape, kRows / 10, 6));
     EXPECT_STREQ(round_trip(f.density()), nullptr);
   }
 }

@@ -88,6 +88,10 @@ inline Reach stored_reach(const DensityView& d, const Range& r) {
   // Rows at a lower end that takes them in are not below it.
   const CutCell low = r.lower_unbounded ? CutCell{} : cut_cell(d, r.lower, !r.lower_inclusive);
   const CutCell high = r.upper_unbounded ? CutCell{} : cut_cell(d, r.upper, r.upper_inclusive);
+  // Counts are differences of sums.
+  const double off = low.rows + high.rows > 0 ? 4 * kRoundoff * h.rows : 0;
+  out.below += off;
+  out.above += off;
   if (low.rows > 0 && high.rows > 0 && low.low == high.low) {
     const double within = std::max(high.below - low.below, 0.0);
     return {out.below + within, out.above + high.rows - within};

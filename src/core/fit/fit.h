@@ -38,6 +38,7 @@ struct FitOptions : ReadShare {
   bool exact = false;
   // automatic: the counts of the rows read as they are, and no bandwidth.
   bool as_counted = false;
+  bool added_up = false;                // by an aggregate: no fit, and perhaps of NULLs alone
   bool seeks_lattice = false;           // then: also a lattice that is not the type's own
   std::int64_t bandwidth_rows = 32768;  // >= 2
   std::uint64_t seed = 0;               // of which rows those are

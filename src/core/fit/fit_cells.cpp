@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <new>
+#include <span>
 
 namespace kde {
 
@@ -34,17 +35,16 @@ void find_lattice(const GridCells& cells, const FitOptions& options, Header* h) 
 
 // Cells' middles and their rows. Of a value that has more than kHeavy times the rows of its
 // neighbours' median that is left to it: it is no part of what is smooth.
-WeightedLine smooth_rows(const GridCells& cells, UnitScale* unit) {
+WeightedLine smooth_rows(const RoundEnds& ends, std::span<const GridEntry> cells, UnitScale* unit) {
   std::vector<WeightedValue> all;
   const std::size_t each = cells.size() / kMostMiddles + 1;
   for (std::size_t i = 0; i < cells.size(); i += each) {
     const std::size_t last = std::min(i + each, cells.size()) - 1;
     double rows = 0;
-    for (std::size_t j = i; j <= last; ++j) rows += cells.cell(j).rows;
-    const std::int64_t key = cells.cell(last).key;
-    double high = cells.begin_of(key);
-    if (cells.is_inside(key)) high = cells.ends().end(cells.level(), (key >> 1) + 1);
-    const double low = cells.begin_of(cells.cell(i).key);
+    for (std::size_t j = i; j <= last; ++j) rows += cells[j].rows;
+    const GridEntry& e = cells[last];
+    const double low = cells[i].x;
+    const double high = e.level < 0 ? e.x : ends.end(e.level, ends.cell(e.level, e.x) + 1);
     all.push_back({low + (high - low) / 2, rows});
   }
   const double first = all.front().value;
@@ -64,10 +64,11 @@ WeightedLine smooth_rows(const GridCells& cells, UnitScale* unit) {
   return line;
 }
 
-Status select(const GridCells& cells, const Control& control, Header* h, FitReport* report) {
+Status select(const RoundEnds& ends, std::span<const GridEntry> cells, const Control& control,
+              Header* h, FitReport* report) {
   const Stopwatch watch;
   UnitScale unit;
-  const WeightedLine line = smooth_rows(cells, &unit);
+  const WeightedLine line = smooth_rows(ends, cells, &unit);
   if (line.values.size() < 2) return Status::success();
   double rows = 0;
   for (const double w : line.weights) rows += w;
@@ -92,19 +93,19 @@ Status select(const GridCells& cells, const Control& control, Header* h, FitRepo
   return Status::success();
 }
 
-void describe_model(const GridCells& cells, const GridCut& cut, bool all_values,
-                    FitReport* report) {
-  if (all_values && cells.size() == 1) {
+void describe_model(const RoundEnds& round_ends, const GridList& list, const GridCut& cut,
+                    bool all_values, FitReport* report) {
+  if (all_values && list.entries.size() == 1) {
     std::snprintf(report->model, sizeof report->model, "a single value");
     return;
   }
   if (all_values) {
     std::snprintf(report->model, sizeof report->model, "%zu values, each with its own count",
-                  cells.size());
+                  list.entries.size());
     return;
   }
   char ends[80];
-  describe_ends(cells, cut, ends, sizeof ends);
+  describe_ends(round_ends, list, cut, ends, sizeof ends);
   std::snprintf(report->model, sizeof report->model, "every row; %s", ends);
 }
 
@@ -113,26 +114,30 @@ Status fit(GridCells* cells, const FitOptions& options, std::size_t budget, cons
   *report = {};
   Header header{};
   if (Status s = describe_cells(cells, options, &header); !s.ok()) return s;
+  if (!(header.rows > 0) && !options.added_up)
+    return Status::error(Code::invalid_argument, "no values");
+  GridList list;
+  if (Status s = cells->list(&list); !s.ok()) return s;
   report->sample_rows = static_cast<std::int64_t>(header.sample_rows);
-  if (cells->size() > 0)
-    if (Status s = select(*cells, control, &header, report); !s.ok()) return s;
+  if (!list.entries.empty())
+    if (Status s = select(cells->ends(), list.entries, control, &header, report); !s.ok()) return s;
   header.method = report->method;
   control.begin(Stage::estimating);
   const Stopwatch watch;
-  GridEncoder encoder(cells, header, options.measure_types, control);
+  GridEncoder encoder(*cells, list, header, options.measure_types, control);
   if (Status s = encoder.prepare(); !s.ok()) return s;
   const GridCut cut = encoder.best(budget);
   if (Status s = encoder.write(cut, density); !s.ok()) return s;
-  describe_model(*cells, cut, encoder.has_all_values(), report);
+  describe_model(cells->ends(), list, cut, encoder.has_all_values(), report);
   report->estimate_ms = watch.ms();
   return Status::success();
 }
 
 }  // namespace
 
-void describe_ends(const GridCells& cells, const GridCut& cut, char* out, std::size_t size) {
-  const RoundEnds& ends = cells.ends();
-  const int level = std::max(cut.floor, cells.level());
+void describe_ends(const RoundEnds& ends, const GridList& list, const GridCut& cut, char* out,
+                   std::size_t size) {
+  const int level = std::max(cut.floor, list.coarsest);
   const char* name = level == kHourLevel       ? "hour"
                      : level == kDayLevel      ? "day"
                      : level == kMonthLevel    ? "month"
@@ -149,14 +154,17 @@ void describe_ends(const GridCells& cells, const GridCut& cut, char* out, std::s
 }
 
 Status describe_cells(GridCells* cells, const FitOptions& options, Header* header) {
-  if (Status s = cells->sort(); !s.ok()) return s;
+  if (Status s = cells->settle(); !s.ok()) return s;
   const Summary::Specials& s = cells->specials();
   const SummaryTotals& t = cells->totals();
   const double rows = t.rows() + s.nans + s.negative_infinities + s.positive_infinities;
-  if (!(rows > 0)) return Status::error(Code::invalid_argument, "no values");
+  if (!(std::max(rows, s.nulls) <= kMostRows))
+    return Status::error(Code::invalid_argument, "rows of all values weigh more than %g together",
+                         kMostRows);
   Header& h = *header;
   h.kernel = Kernel::gaussian;
-  h.flags = kFitted | kBounded | kEveryRowRead | kRoundEnds;
+  h.flags = kBounded | kEveryRowRead | kRoundEnds;
+  if (!options.added_up) h.flags |= kFitted;
   h.method = Method::plugin;
   h.value_type = options.value_type;
   h.sample_rows = std::min(t.count(), 0x1p62);

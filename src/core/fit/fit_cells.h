@@ -9,15 +9,18 @@
 
 namespace kde {
 
-// options: the value's type and its lattice, the measures' types. Errors: invalid_argument (no value
-// at all), cancelled, out_of_memory, out_of_range of a measure.
+// options: the value's type and its lattice, the measures' types, and whether it is added up. Errors:
+// invalid_argument (no value at all, or too many rows), cancelled, out_of_memory, out_of_range of a
+// measure.
 Status fit_cells(GridCells* cells, const FitOptions& options, std::size_t budget,
                  const Control& control, DensityBytes* density, FitReport* report) noexcept;
 
 // What the ends of a cut's cells are: "exact at each hour", "exact at steps of 0.01".
-void describe_ends(const GridCells& cells, const GridCut& cut, char* out, std::size_t size);
+void describe_ends(const RoundEnds& ends, const GridList& list, const GridCut& cut, char* out,
+                   std::size_t size);
 
-// The header of that, without a bandwidth. Sorts the cells. Errors: invalid_argument, out_of_memory.
+// The header of that, without a bandwidth. Settles the cells. Errors: invalid_argument (too
+// many rows), out_of_memory.
 Status describe_cells(GridCells* cells, const FitOptions& options, Header* header);
 
 }  // namespace kde

@@ -47,11 +47,12 @@ class GridGroupsEncoder {
     report->groups = own;
     report->rest = groups_.size() - own;
     // The coarsest.
-    const GridCells* cells = nullptr;
+    const List* coarsest = nullptr;
     for (const List& list : lists_)
-      if (cells == nullptr || list.cells->level() > cells->level()) cells = list.cells;
-    if (cells != nullptr && (cut.limit > 0 || cells->level() >= 0))
-      describe_ends(*cells, cut, report->cells, sizeof report->cells);
+      if (coarsest == nullptr || list.list->coarsest > coarsest->list->coarsest) coarsest = &list;
+    if (coarsest != nullptr && (cut.limit > 0 || coarsest->list->coarsest >= 0))
+      describe_ends(coarsest->cells->ends(), *coarsest->list, cut, report->cells,
+                    sizeof report->cells);
     return write(cut, own, density);
   }
 
@@ -64,6 +65,7 @@ class GridGroupsEncoder {
     GridCells* cells;
     const Group* group;
     Header header;
+    std::unique_ptr<GridList> list;
     std::unique_ptr<GridEncoder> encoder;
   };
 
@@ -77,11 +79,12 @@ class GridGroupsEncoder {
 
   Status prepare(Group* group) {
     if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-    lists_.push_back({&**group->cells, group, {}, nullptr});
+    lists_.push_back({&**group->cells, group, {}, std::make_unique<GridList>(), nullptr});
     List& list = lists_.back();
     if (Status s = describe_cells(list.cells, options_, &list.header); !s.ok()) return s;
-    list.encoder =
-        std::make_unique<GridEncoder>(list.cells, list.header, options_.measure_types, control_);
+    if (Status s = list.cells->list(&*list.list); !s.ok()) return s;
+    list.encoder = std::make_unique<GridEncoder>(*list.cells, *list.list, list.header,
+                                                 options_.measure_types, control_);
     return list.encoder->prepare();
   }
 

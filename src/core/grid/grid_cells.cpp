@@ -1,5 +1,4 @@
-// See grid_cells.h. The table is open-addressed with linear probing (D. E. Knuth, The Art of Computer
-// Programming, vol. 3, section 6.4), at most half full.
+// See grid_cells.h.
 #include "core/grid/grid_cells.h"
 
 #include "core/density/histogram.h"
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <vector>
@@ -16,7 +16,7 @@ namespace kde {
 
 namespace {
 
-constexpr std::size_t kFirstCapacity = 16, kFirstBatch = 8, kMostBatch = 512;
+constexpr std::size_t kFirstBatch = 8, kMostBatch = 512;
 constexpr double kPowersOfTen[kMostValueDigits + 1] = {
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 constexpr std::uint32_t kMagic = 0x6b646763;
@@ -38,11 +38,6 @@ bool is_decimal(double y, int digits) {
 
 double power_of(int decimals) { return decimals < kNoDecimals ? kPowersOfTen[decimals] : 1; }
 
-std::size_t hash_of(std::int64_t key) {
-  const auto mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15U;
-  return static_cast<std::size_t>(mixed ^ mixed >> 32);
-}
-
 template <typename T>
 Status allocate_array(const Memory& memory, std::size_t n, T** out) {
   *out = static_cast<T*>(memory.allocate(memory.context, n * sizeof(T)));
@@ -53,38 +48,54 @@ bool is_count(double x) { return std::isfinite(x) && x >= 0; }
 
 }  // namespace
 
-// As stored between processes: this, the measures, then the arrays of `size` each.
+// As stored between processes: this, the measures, then the tables, each with its slots.
 struct GridCells::SerializedMeasure {
   SummaryTotals totals;
   MeasureSums special[kSpecialX];
-  double origin;
+  double origin, sum_error, squares_error;
   std::int32_t has_origin, decimals;
 };
 struct GridCells::Serialized {
   std::uint32_t magic;
-  std::int32_t chain, measures, level, digits, reserved;
-  std::uint64_t size, most;
+  std::int32_t chain, measures, digits, tables, reserved;
+  std::uint64_t most;
   Summary::Specials specials;
   SummaryTotals totals;
+  double error_rows;
+};
+struct GridCells::SerializedTable {
+  std::int32_t level, reserved;
+  std::uint64_t size;
 };
 
 double GridCells::Measure::units_of_one() const { return power_of(decimals); }
 
 bool GridCells::has_digits(double x, int digits) { return is_decimal(x, digits); }
 
-// ------------------------------------------------------------------------------------ the table
+// ----------------------------------------------------------------------------------- the tables
 
-// Where a key is, or is to be.
-std::size_t GridCells::slot_of(std::int64_t key) const {
-  const std::size_t mask = capacity_ - 1;
-  std::size_t i = hash_of(key) & mask;
-  while (rows_at(i) != 0 && key_at(i) != key) i = (i + 1) & mask;
-  return i;
+template <typename F>
+void GridCells::for_each_slot(const F& f) {
+  for_each_table([&f](int /*level*/, const GridTable& table) {
+    for (std::size_t i = 0; i < table.capacity(); ++i)
+      if (table.is_used(i)) f(table.slot(i));
+  });
 }
 
-// Where a cell begins, or its value.
-double GridCells::begin_of(std::int64_t key) const {
-  return is_value(key) ? value_of_key(key) : ends_.end(level_, key >> 1);
+template <typename F>
+void GridCells::for_each_table(const F& f) const {
+  f(level_, table_);
+  for (int i = 0; i < loose_count_; ++i) f(loose_[i].level, loose_[i].table);
+}
+
+std::size_t GridCells::size() const {
+  std::size_t cells = 0;
+  for_each_table([&cells](int /*level*/, const GridTable& table) { cells += table.size(); });
+  return cells;
+}
+
+double GridCells::begin_of(int level, std::int64_t key) const {
+  return is_value(level, key) ? value_of_key(key) : ends_.end(level, key >> 1);
 }
 
 std::int64_t GridCells::key_of_level(int level, double x, bool inside) const {
@@ -115,83 +126,101 @@ void GridCells::set_level(int level) {
   steps_of_one_ = level >= 0 && ends_.is_even(level) ? 1 / ends_.step(level) : 0;
 }
 
-// Adds a slot's rows and sums; there is room.
-void GridCells::add_to(std::int64_t key, const double* from) {
-  const std::size_t at = slot_of(key);
-  double* to = slot(at);
-  if (to[1] == 0) {
-    to[0] = std::bit_cast<double>(key);
-    ++size_;
-  }
-  for (std::size_t i = 1; i < stride(); ++i) to[i] += from[i];
-}
-
-// Into a table of that capacity, at a level that is as coarse or coarser.
-Status GridCells::rebuild(std::size_t capacity, int level) {
-  double* const before = table_;
-  const std::size_t n = slots();
-  double* table;
-  if (Status s = allocate_array(memory_, capacity * stride(), &table); !s.ok()) return s;
-  std::fill_n(table, capacity * stride(), 0.0);
-  // Keys of the level before are told by it.
-  std::vector<std::int64_t> keys;
-  if (level != level_) {
-    try {
-      keys.resize(n);
-    } catch (const std::bad_alloc&) {
-      memory_.release(memory_.context, table);
-      return out_of_memory();
-    }
-    for (std::size_t i = 0; i < n; ++i)
-      if (rows_at(i) != 0) keys[i] = key_in(level, key_at(i));
-  }
-  table_ = table;
-  capacity_ = capacity;
-  size_ = 0;
-  sorted_ = false;
+// To a coarser one. Loose rows of its cells and of finer ones are not loose any more.
+Status GridCells::raise_level(int level) {
+  const int from = level_;
+  if (Status s = table_.map(memory_, [&](std::int64_t key) { return key_in(level, from, key); });
+      !s.ok())
+    return s;
   set_level(level);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double* from = before + i * stride();
-    if (from[1] != 0) add_to(keys.empty() ? std::bit_cast<std::int64_t>(from[0]) : keys[i], from);
+  int theirs = 0;
+  for (; theirs < loose_count_ && loose_[theirs].level <= level; ++theirs) {
+    if (Status s = add_cells_of(loose_[theirs]); !s.ok()) return s;
+    loose_[theirs].table.release(memory_);
   }
-  if (before != nullptr) memory_.release(memory_.context, before);
+  if (theirs == 0) return Status::success();
+  loose_count_ -= theirs;
+  std::copy_n(loose_ + theirs, loose_count_, loose_);
   return Status::success();
 }
 
 // As many cells as there may be, at the finest level at which that is so: the coarser the fewer.
 Status GridCells::fit_into_most() {
-  // Mostly it is the next one.
-  while (level_ >= 0 && size_ > most_ && level_ + 1 < ends_.levels())
-    if (Status s = rebuild(capacity_, level_ + 1); !s.ok()) return s;
-  if (level_ >= 0 || size_ <= most_) return Status::success();
-  std::vector<std::int64_t> keys;
-  try {
-    keys.reserve(size_);
-    for (std::size_t i = 0; i < slots(); ++i)
-      if (rows_at(i) != 0) keys.push_back(key_at(i));
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  std::sort(keys.begin(), keys.end());
-  const auto fits = [&](int level) {
-    std::size_t cells = 0;
-    std::int64_t last = 0;
-    for (const std::int64_t key : keys) {
-      const std::int64_t parent = key_in(level, key);
-      if (cells == 0 || parent != last) ++cells;
-      last = parent;
-      if (cells > most_) return false;
+  if (level_ < 0 && size() > most_) {
+    std::vector<std::int64_t> keys;
+    try {
+      keys.reserve(table_.size());
+      for (std::size_t i = 0; i < table_.capacity(); ++i)
+        if (table_.is_used(i)) keys.push_back(table_.key_at(i));
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
     }
-    return true;
-  };
-  return rebuild(capacity_, first_true(0, ends_.levels() - 1, fits));
+    std::sort(keys.begin(), keys.end());
+    const auto fits = [&](int level) {
+      std::size_t cells = size() - table_.size();
+      std::int64_t last = 0;
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        const std::int64_t parent = key_in(level, level_, keys[i]);
+        if (i == 0 || parent != last) ++cells;
+        last = parent;
+        if (cells > most_) return false;
+      }
+      return true;
+    };
+    if (Status s = raise_level(first_true(0, ends_.levels() - 1, fits)); !s.ok()) return s;
+  }
+  // Mostly it is the next one.
+  while (size() > most_ && level_ + 1 < ends_.levels())
+    if (Status s = raise_level(level_ + 1); !s.ok()) return s;
+  return Status::success();
 }
 
-Status GridCells::make_room_for_one() {
-  if (!sorted_ && 2 * (size_ + 1) <= capacity_) return Status::success();
-  std::size_t capacity = kFirstCapacity;
-  while (2 * (size_ + 1) > capacity) capacity *= 2;
-  return rebuild(std::max(capacity, sorted_ ? std::size_t{0} : capacity_), level_);
+// Of a level coarser than level_.
+Status GridCells::table_of(int level, GridTable** out) {
+  int at = 0;
+  while (at < loose_count_ && loose_[at].level < level) ++at;
+  if (at == loose_count_ || loose_[at].level != level) {
+    if (loose_count_ == loose_capacity_) {
+      const int capacity = std::max(2 * loose_capacity_, 2);
+      Level* moved;
+      if (Status s = allocate_array(memory_, static_cast<std::size_t>(capacity), &moved); !s.ok())
+        return s;
+      std::copy_n(loose_, loose_count_, moved);
+      if (loose_ != nullptr) memory_.release(memory_.context, loose_);
+      loose_ = moved;
+      loose_capacity_ = capacity;
+    }
+    std::copy_backward(loose_ + at, loose_ + loose_count_, loose_ + loose_count_ + 1);
+    loose_[at] = {level, GridTable(measures_)};
+    ++loose_count_;
+  }
+  *out = &loose_[at].table;
+  return Status::success();
+}
+
+// slot: all but its key.
+Status GridCells::add_cell(const GridEntry& cell, double* slot) {
+  GridTable* table = &table_;
+  std::int64_t key = key_of_level(level_, cell.x, cell.level >= 0);
+  if (cell.level > level_) {
+    if (Status s = table_of(cell.level, &table); !s.ok()) return s;
+    key = key_of_level(cell.level, cell.x, true);
+  }
+  if (Status s = table->make_room(memory_); !s.ok()) return s;
+  slot[1] = cell.rows;
+  table->add(key, slot);
+  return Status::success();
+}
+
+Status GridCells::add_cells_of(const Level& from) {
+  for (std::size_t i = 0; i < from.table.capacity(); ++i) {
+    if (!from.table.is_used(i)) continue;
+    double* slot = from.table.slot(i);
+    const std::int64_t key = from.table.key_at(i);
+    const int level = is_inside(from.level, key) ? from.level : -1;
+    if (Status s = add_cell({begin_of(from.level, key), slot[1], level}, slot); !s.ok()) return s;
+  }
+  return Status::success();
 }
 
 // ------------------------------------------------------------------------------------- measures
@@ -203,9 +232,11 @@ void GridCells::widen(int k, int decimals) {
   const auto scaled = [by](const MeasureSums& s) {
     return MeasureSums{s.rows, s.sum * by, s.squares * by * by};
   };
-  for (std::size_t i = 0; i < slots(); ++i) put_sums(i, k, scaled(sums_at(i, k)));
+  for_each_slot([&](double* slot) { put_sums(slot, k, scaled(sums_in(slot, k))); });
   for (MeasureSums& s : m.special) s = scaled(s);
   m.origin *= by;
+  m.sum_error *= by;
+  m.squares_error *= by * by;
   m.decimals = decimals;
 }
 
@@ -213,11 +244,17 @@ void GridCells::move_origin(int k, double to) {
   Measure& m = measure_[k];
   const double by = to - m.origin;
   if (by != 0) {
-    for (std::size_t i = 0; i < slots(); ++i) put_sums(i, k, sums_at(i, k).moved(by));
+    for_each_slot([&](double* slot) { put_sums(slot, k, sums_in(slot, k).moved(by)); });
     for (MeasureSums& s : m.special) s = s.moved(by);
   }
   m.origin = to;
   m.has_origin = true;
+}
+
+void GridCells::agree(int k, int decimals, double origin) {
+  Measure& m = measure_[k];
+  if (m.decimals < decimals) widen(k, decimals);
+  if (!m.has_origin) move_origin(k, origin * power_of(m.decimals) / power_of(decimals));
 }
 
 double GridCells::in_units(int k, double y) {
@@ -257,13 +294,13 @@ Status GridCells::make_room_in_batch() {
   return Status::success();
 }
 
-void GridCells::count_special(double x, std::span<const double> y) {
+void GridCells::count_special(double x, double weight, std::span<const double> y) {
   const SpecialX which = std::isnan(x) ? SpecialX::nan
                          : x > 0       ? SpecialX::positive_infinity
                                        : SpecialX::negative_infinity;
   (which == SpecialX::nan                 ? specials_.nans
    : which == SpecialX::positive_infinity ? specials_.positive_infinities
-                                          : specials_.negative_infinities) += 1;
+                                          : specials_.negative_infinities) += weight;
   for (std::size_t k = 0; k < y.size(); ++k) {
     if (std::isnan(y[k])) continue;
     const double units = in_units(static_cast<int>(k), y[k]);
@@ -274,7 +311,7 @@ void GridCells::count_special(double x, std::span<const double> y) {
 
 Status GridCells::add(double x, std::span<const double> y) {
   if (!(x - x == 0)) {
-    count_special(x, y);
+    count_special(x, 1, y);
     return Status::success();
   }
   if (Status s = make_room_in_batch(); !s.ok()) return s;
@@ -290,15 +327,29 @@ Status GridCells::add(std::span<const double> x) {
   return Status::success();
 }
 
+Status GridCells::add_weighted(double x, double weight) {
+  if (!(x - x == 0)) {
+    count_special(x, weight, {});
+    return Status::success();
+  }
+  x += 0.0;
+  totals_.add({&x, 1}, {&weight, 1});
+  note_digits(x);
+  std::size_t at;
+  if (Status s = find_or_add(x, key_of_row(x), &at); !s.ok()) return s;
+  table_.slot(at)[1] += weight;
+  return Status::success();
+}
+
 // A row of the batch, in a cell that there is.
 void GridCells::count_value(std::size_t at, std::size_t row) {
-  slot(at)[1] += 1;
+  table_.slot(at)[1] += 1;
   for (int k = 0; k < measures_; ++k) {
     const double y = batch_[(static_cast<std::size_t>(k) + 1) * batch_capacity_ + row];
     if (std::isnan(y)) continue;
     // It may widen what is in the table.
     const double units = in_units(k, y);
-    double* s = slot(at) + 2 + 3 * k;
+    double* s = table_.slot(at) + 2 + 3 * k;
     s[0] += 1;
     s[1] += units;
     s[2] += units * units;
@@ -307,20 +358,16 @@ void GridCells::count_value(std::size_t at, std::size_t row) {
 
 // The slot of a key, which is new perhaps: then there may be too many, and x has another key.
 Status GridCells::find_or_add(double x, std::int64_t key, std::size_t* at) {
-  *at = slot_of(key);
-  if (rows_at(*at) != 0) return Status::success();
-  // So that it is there, of no rows.
-  constexpr double kNoRows = 0x1p-1022;
-  if (Status s = make_room_for_one(); !s.ok()) return s;
-  *at = slot_of(key);
-  slot(*at)[0] = std::bit_cast<double>(key);
-  slot(*at)[1] = kNoRows;
-  ++size_;
-  if (size_ > most_) {
-    if (Status s = fit_into_most(); !s.ok()) return s;
-    *at = slot_of(key_of_row(x));
+  if (table_.capacity() > 0) {
+    *at = table_.slot_of(key);
+    if (table_.is_used(*at)) return Status::success();
   }
-  if (rows_at(*at) < 1) slot(*at)[1] = 0;
+  if (Status s = table_.make_room(memory_); !s.ok()) return s;
+  *at = table_.slot_of(key);
+  table_.put(*at, key);
+  if (size() <= most_) return Status::success();
+  if (Status s = fit_into_most(); !s.ok()) return s;
+  *at = table_.slot_of(key_of_row(x));
   return Status::success();
 }
 
@@ -338,13 +385,12 @@ Status GridCells::settle() {
     measure_[k].totals.add({values, some}, {});
   }
   for (std::size_t i = 0; i < n && digits_ < kNoValueDigits; ++i) note_digits(batch_[i]);
-  if (sorted_ || capacity_ == 0)
-    if (Status s = make_room_for_one(); !s.ok()) return s;
+  if (Status s = table_.make_room(memory_); !s.ok()) return s;
   // Memory is slow where the table is large: what is looked for is asked for beforehand.
   std::int64_t key[kMostBatch];
   for (std::size_t i = 0; i < n; ++i) {
     key[i] = key_of_row(batch_[i]);
-    __builtin_prefetch(slot(hash_of(key[i]) & (capacity_ - 1)));
+    table_.prefetch(key[i]);
   }
   int level = level_;
   for (std::size_t i = 0; i < n; ++i) {
@@ -368,63 +414,83 @@ Status GridCells::merge(GridCells* other) {
   specials_.positive_infinities += other->specials_.positive_infinities;
   if (other->totals_.count() > 0) totals_.merge(other->totals_);
   digits_ = std::max(digits_, other->digits_);
+  error_rows_ += other->error_rows_;
   for (int k = 0; k < measures_; ++k) {
     Measure& m = measure_[k];
     Measure& from = other->measure_[k];
     if (!from.has_origin) continue;
-    if (m.decimals < from.decimals) widen(k, from.decimals);
+    agree(k, from.decimals, from.origin);
     if (from.decimals < m.decimals) other->widen(k, m.decimals);
-    if (!m.has_origin) move_origin(k, from.origin);
     other->move_origin(k, m.origin);
+    m.sum_error += from.sum_error;
+    m.squares_error += from.squares_error;
     if (from.totals.count() > 0) m.totals.merge(from.totals);
     for (int x = 0; x < kSpecialX; ++x) m.special[x].add(from.special[x]);
   }
-  const int level = std::max(level_, other->level_);
-  if (level != level_ && size_ > 0)
-    if (Status s = rebuild(capacity_, level); !s.ok()) return s;
-  set_level(level);
-  if (level != other->level_ && other->size_ > 0)
-    if (Status s = other->rebuild(other->capacity_, level); !s.ok()) return s;
-  other->set_level(level);
-  for (std::size_t i = 0; i < other->slots(); ++i) {
-    if (other->rows_at(i) == 0) continue;
-    if (Status s = make_room_for_one(); !s.ok()) return s;
-    add_to(other->key_at(i), other->slot(i));
-  }
+  if (level_ < other->level_)
+    if (Status s = raise_level(other->level_); !s.ok()) return s;
+  if (Status s = add_cells_of({other->level_, other->table_}); !s.ok()) return s;
+  for (int i = 0; i < other->loose_count_; ++i)
+    if (Status s = add_cells_of(other->loose_[i]); !s.ok()) return s;
   return fit_into_most();
 }
 
-Status GridCells::sort() {
+// By x; a value before the cells that begin at it, of these the coarser first.
+Status GridCells::list(GridList* out) {
   if (Status s = settle(); !s.ok()) return s;
-  if (sorted_) return Status::success();
   try {
     struct Place {
-      std::int64_t key;
-      std::size_t at;
+      GridEntry entry;
+      const double* slot;
     };
-    std::vector<Place> order;
-    order.reserve(size_);
-    for (std::size_t i = 0; i < capacity_; ++i)
-      if (rows_at(i) != 0) order.push_back({key_at(i), i});
-    std::sort(order.begin(), order.end(),
-              [](const Place& a, const Place& b) { return a.key < b.key; });
-    std::vector<double> list;
-    list.reserve(size_ * stride());
-    for (const Place& p : order) list.insert(list.end(), slot(p.at), slot(p.at) + stride());
-    std::copy(list.begin(), list.end(), table_);
+    std::vector<Place> all;
+    all.reserve(size());
+    for_each_table([&](int level, const GridTable& table) {
+      for (std::size_t i = 0; i < table.capacity(); ++i) {
+        if (!table.is_used(i)) continue;
+        const std::int64_t key = table.key_at(i);
+        all.push_back({{begin_of(level, key), table.slot(i)[1], is_inside(level, key) ? level : -1},
+                       table.slot(i)});
+      }
+    });
+    std::sort(all.begin(), all.end(), [](const Place& a, const Place& b) {
+      if (a.entry.x != b.entry.x) return a.entry.x < b.entry.x;
+      if ((a.entry.level < 0) != (b.entry.level < 0)) return a.entry.level < 0;
+      return a.entry.level > b.entry.level;
+    });
+    *out = {};
+    out->finest = level_;
+    out->coarsest = level_;
+    const auto measures = static_cast<std::size_t>(measures_);
+    out->entries.reserve(all.size());
+    out->sums.reserve(all.size() * measures);
+    double end = -std::numeric_limits<double>::infinity();  // of the last cell that is coarser
+    for (const Place& p : all) {
+      if (p.entry.x < end) {
+        out->entries.back().rows += p.entry.rows;
+        for (std::size_t k = 0; k < measures; ++k)
+          out->sums[out->sums.size() - measures + k].add(sums_in(p.slot, static_cast<int>(k)));
+        continue;
+      }
+      if (p.entry.level > level_) {
+        end = ends_.end(p.entry.level, ends_.cell(p.entry.level, p.entry.x) + 1);
+        out->coarsest = std::max(out->coarsest, p.entry.level);
+      }
+      out->entries.push_back(p.entry);
+      for (int k = 0; k < measures_; ++k) out->sums.push_back(sums_in(p.slot, k));
+    }
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
-  sorted_ = true;
   return Status::success();
 }
 
 // ------------------------------------------------------------------------------ between processes
 
 std::size_t GridCells::serialized_size() const {
-  const auto measures = static_cast<std::size_t>(measures_);
-  return sizeof(Serialized) + measures * sizeof(SerializedMeasure) +
-         size_ * (2 + 3 * measures) * sizeof(double);
+  return sizeof(Serialized) + static_cast<std::size_t>(measures_) * sizeof(SerializedMeasure) +
+         static_cast<std::size_t>(1 + loose_count_) * sizeof(SerializedTable) +
+         size() * table_.stride() * sizeof(double);
 }
 
 void GridCells::serialize(void* out) const {
@@ -437,28 +503,38 @@ void GridCells::serialize(void* out) const {
   s.magic = kMagic;
   s.chain = static_cast<std::int32_t>(ends_.chain());
   s.measures = measures_;
-  s.level = level_;
   s.digits = digits_;
-  s.size = size_;
+  s.tables = 1 + loose_count_;
   s.most = most_;
   s.specials = specials_;
   s.totals = totals_;
+  s.error_rows = error_rows_;
   put(&s, sizeof s);
   for (int k = 0; k < measures_; ++k) {
     const Measure& m = measure_[k];
-    SerializedMeasure of = {m.totals, {}, m.origin, m.has_origin ? 1 : 0, m.decimals};
+    SerializedMeasure of = {
+        m.totals, {}, m.origin, m.sum_error, m.squares_error, m.has_origin ? 1 : 0, m.decimals};
     std::copy(std::begin(m.special), std::end(m.special), of.special);
     put(&of, sizeof of);
   }
-  for (std::size_t i = 0; i < slots(); ++i)
-    if (rows_at(i) != 0) put(slot(i), stride() * sizeof(double));
+  for_each_table([&](int level, const GridTable& table) {
+    const SerializedTable of = {level, 0, table.size()};
+    put(&of, sizeof of);
+    for (std::size_t i = 0; i < table.capacity(); ++i) {
+      if (!table.is_used(i)) continue;
+      const std::int64_t key = table.key_at(i);
+      put(&key, sizeof key);
+      put(table.slot(i) + 1, (table.stride() - 1) * sizeof(double));
+    }
+  });
 }
 
 Status GridCells::deserialize(const void* bytes, std::size_t size) {
   const auto* from = static_cast<const char*>(bytes);
   const char* const end = from + size;
+  const auto left = [&] { return static_cast<std::size_t>(end - from); };
   const auto take = [&](void* to, std::size_t n) {
-    if (static_cast<std::size_t>(end - from) < n) return false;
+    if (left() < n) return false;
     std::memcpy(to, from, n);
     from += n;
     return true;
@@ -467,22 +543,22 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
   if (!take(&s, sizeof s) || s.magic != kMagic) return invalid("not the cells of a column");
   if (s.measures != measures_ || s.chain != static_cast<std::int32_t>(ends_.chain()))
     return invalid("cells of another column");
-  if (s.level < -1 || s.level >= ends_.levels() || s.digits < 0 || s.digits > kNoValueDigits ||
-      s.size > 2 * kMostGridCells || s.most == 0 || s.most > kMostGridCells ||
-      (s.most & (s.most - 1)) != 0 || !s.totals.valid() || !is_count(s.specials.nulls) ||
-      !is_count(s.specials.nans) || !is_count(s.specials.negative_infinities) ||
-      !is_count(s.specials.positive_infinities))
+  if (s.digits < 0 || s.digits > kNoValueDigits || s.tables < 1 || s.tables > ends_.levels() + 1 ||
+      s.most == 0 || s.most > kMostGridCells || (s.most & (s.most - 1)) != 0 || !s.totals.valid() ||
+      !is_count(s.specials.nulls) || !is_count(s.specials.nans) ||
+      !is_count(s.specials.negative_infinities) || !is_count(s.specials.positive_infinities) ||
+      !is_count(s.error_rows))
     return invalid("cells of a column are out of range");
   most_ = s.most;
-  set_level(s.level);
   digits_ = s.digits;
   specials_ = s.specials;
   totals_ = s.totals;
+  error_rows_ = s.error_rows;
   for (int k = 0; k < measures_; ++k) {
     SerializedMeasure of;
     if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
     if (!of.totals.valid() || !std::isfinite(of.origin) || of.decimals < 0 ||
-        of.decimals > kNoDecimals)
+        of.decimals > kNoDecimals || !is_count(of.sum_error) || !is_count(of.squares_error))
       return invalid("a measure's cells are out of range");
     Measure& m = measure_[k];
     m.totals = of.totals;
@@ -490,28 +566,42 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
     m.origin = of.origin;
     m.has_origin = of.has_origin != 0;
     m.decimals = of.decimals;
+    m.sum_error = of.sum_error;
+    m.squares_error = of.squares_error;
   }
-  if (static_cast<std::size_t>(end - from) !=
-      s.size * (2 + 3 * static_cast<std::size_t>(measures_)) * sizeof(double))
-    return invalid("cells of a column have another length");
-  if (s.size == 0) return Status::success();
-  if (Status status = allocate_array(memory_, s.size * stride(), &table_); !status.ok())
-    return status;
-  capacity_ = size_ = s.size;
-  sorted_ = true;  // as a list; in no order, which is what rebuild() takes
-  take(table_, size_ * stride() * sizeof(double));
-  for (std::size_t i = 0; i < size_; ++i)
-    if (!(rows_at(i) >= 1) || !std::isfinite(rows_at(i))) return invalid("a cell has no rows");
-  // Keys of one cell would be two.
-  std::size_t capacity = kFirstCapacity;
-  while (capacity < 2 * (size_ + 1)) capacity *= 2;
-  return rebuild(capacity, level_);
+  for (int i = 0; i < s.tables; ++i) {
+    SerializedTable of;
+    if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
+    const int least = i == 0 ? -1 : std::max(level_, i == 1 ? level_ : loose_[i - 2].level) + 1;
+    if (of.level < least || of.level >= ends_.levels() ||
+        of.size > left() / (table_.stride() * sizeof(double)))
+      return invalid("cells of a column are out of range");
+    if (i == 0) set_level(of.level);
+    GridTable* table = &table_;
+    if (i > 0)
+      if (Status status = table_of(of.level, &table); !status.ok()) return status;
+    for (std::uint64_t c = 0; c < of.size; ++c) {
+      std::int64_t key = 0;
+      double slot[2 + 3 * kMaxMeasures];
+      take(&key, sizeof key);
+      take(slot + 1, (table_.stride() - 1) * sizeof(double));
+      if (!is_count(slot[1]) || key == std::numeric_limits<std::int64_t>::min())
+        return invalid("a cell is out of range");
+      if (Status status = table->make_room(memory_); !status.ok()) return status;
+      table->add(key, slot);
+    }
+  }
+  return left() == 0 ? fit_into_most() : invalid("cells of a column have another length");
 }
 
 void GridCells::release() {
-  if (table_ != nullptr) memory_.release(memory_.context, table_);
+  table_.release(memory_);
+  for (int i = 0; i < loose_count_; ++i) loose_[i].table.release(memory_);
+  if (loose_ != nullptr) memory_.release(memory_.context, loose_);
   if (batch_ != nullptr) memory_.release(memory_.context, batch_);
-  table_ = batch_ = nullptr;
+  loose_ = nullptr;
+  loose_count_ = loose_capacity_ = 0;
+  batch_ = nullptr;
 }
 
 }  // namespace kde

@@ -7,6 +7,10 @@
 // ends become cells exactly. So whatever the order of the rows, and however they were divided among
 // workers and added up, the cells are the same, and every count at an end is exact.
 //
+// Densities are added, too (grid_density.cpp): their cells are of the same grid, so equal ones are
+// added and others nest. Rows of a cell that is coarser than the level stay loose, in a list of
+// their own level, until it is theirs: what is finer beside them is not lost by it.
+//
 // Sums of a measure whose values are decimal fractions are whole numbers of 10^-d, d the most digits
 // met, about an origin that is one: exact up to 2^53.
 //
@@ -16,15 +20,16 @@
 #include "core/density/histogram_view.h"
 #include "core/density/measure_format.h"
 #include "core/density/round_ends.h"
+#include "core/grid/grid_table.h"
 #include "core/status.h"
 #include "core/summary/measures.h"
 #include "core/summary/summary.h"
 #include "core/summary/totals.h"
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace kde {
 
@@ -37,19 +42,36 @@ inline constexpr int kMostValueDigits = 15, kNoValueDigits = 16;
 // too.
 inline constexpr std::int64_t kGreatestIndexKey = std::int64_t{1} << 53;
 
-// One cell; they ascend by key.
-struct GridCell {
-  // 2k at the k-th end and 2k + 1 above it, or that of a value by itself (key_of() of histogram.h).
-  std::int64_t key;
-  double rows;
+// Cells in the order of x, none within another: what a density is made of.
+struct GridEntry {
+  double x;     // the value, or where the cell begins
+  double rows;  // >= 0
+  int level;    // the open cell's; < 0: a value
 };
+struct GridList {
+  std::vector<GridEntry> entries;
+  std::vector<MeasureSums> sums;   // of each entry each measure's, as of GridCells::Measure
+  int finest = -1, coarsest = -1;  // levels
+};
+
+// Of a slot.
+inline MeasureSums sums_in(const double* slot, int k) {
+  const double* s = slot + 2 + 3 * k;
+  return {s[0], s[1], s[2]};
+}
+inline void put_sums(double* slot, int k, const MeasureSums& sums) {
+  double* s = slot + 2 + 3 * k;
+  s[0] = sums.rows;
+  s[1] = sums.sum;
+  s[2] = sums.squares;
+}
 
 class GridCells {
  public:
   GridCells() = default;
   // measures: in [0, kMaxMeasures]. most: a power of 2.
   GridCells(const Memory& memory, Chain chain, int measures, std::size_t most = kMostGridCells)
-      : memory_(memory), ends_(chain), measures_(measures), most_(most) {}
+      : memory_(memory), ends_(chain), measures_(measures), most_(most), table_(measures) {}
 
   int measures() const { return measures_; }
 
@@ -58,7 +80,12 @@ class GridCells {
   Status add(double x, std::span<const double> y = {});
   // Rows without measures.
   Status add(std::span<const double> x);
-  void add_null() { specials_.nulls += 1; }
+  // A row that counts as `weight`, in [Summary::kLeastWeight, kMostWeight]; without measures.
+  Status add_weighted(double x, double weight);
+  void add_null(double weight = 1) { specials_.nulls += weight; }
+  // A density's, of the same chain and as many measures: valid, with round ends. Errors:
+  // out_of_memory; invalid_format (a measure's cells are not those of the rows).
+  Status add(const Header& density);
 
   // Adds what another has seen, of the same chain and as many measures; both are settled then.
   // Errors: out_of_memory.
@@ -75,21 +102,16 @@ class GridCells {
   const RoundEnds& ends() const { return ends_; }
   // < 0: each value is a cell.
   int level() const { return level_; }
-  std::size_t size() const { return size_; }
+  // Cells of all levels.
+  std::size_t size() const;
   const Summary::Specials& specials() const { return specials_; }
   const SummaryTotals& totals() const { return totals_; }
   // All values are whole multiples of 10^-that; kNoValueDigits: of none that is known.
   int digits() const { return digits_; }
-  // Puts the cells into ascending order; later rows lose it. Errors: out_of_memory.
-  Status sort();
-  GridCell cell(std::size_t i) const { return {key_at(i), rows_at(i)}; }
-  // Whether a key is a value's, and if not, of what lies between ends.
-  bool is_value(std::int64_t key) const {
-    return level_ < 0 || key > kGreatestIndexKey || key < -kGreatestIndexKey;
-  }
-  bool is_inside(std::int64_t key) const { return !is_value(key) && (key & 1) != 0; }
-  // Where a cell begins, or the value.
-  double begin_of(std::int64_t key) const;
+  // How far counts at ends may be off, in rows: of densities that were.
+  double error_rows() const { return error_rows_; }
+  // What lies within a cell of loose rows becomes theirs. Errors: out_of_memory.
+  Status list(GridList* out);
 
   // Of a measure: what a cell has, and rows whose x is special, in units of 10^-digits about
   // origin, which is in units too.
@@ -99,11 +121,12 @@ class GridCells {
     double origin = 0;
     bool has_origin = false;
     int decimals = 0;  // MeasureHeader::decimals
+    // How far sums and squares may be off by densities that were added.
+    double sum_error = 0, squares_error = 0;
 
     double units_of_one() const;  // 10^decimals, or 1
   };
   const Measure& measure(int k) const { return measure_[k]; }
-  MeasureSums sums(int k, std::size_t i) const { return sums_at(i, k); }
 
   // For another process of this machine. bytes: of unknown origin and alignment; checked. Errors:
   // invalid_format, out_of_memory.
@@ -117,44 +140,47 @@ class GridCells {
  private:
   struct Serialized;
   struct SerializedMeasure;
+  struct SerializedTable;
+  // Cells of one level.
+  struct Level {
+    int level;
+    GridTable table;
+  };
 
-  // Of a slot: the key, the rows, and of each measure its sums.
-  std::size_t stride() const { return 2 + 3 * static_cast<std::size_t>(measures_); }
-  double* slot(std::size_t i) const { return table_ + i * stride(); }
-  std::int64_t key_at(std::size_t i) const { return std::bit_cast<std::int64_t>(slot(i)[0]); }
-  double rows_at(std::size_t i) const { return slot(i)[1]; }
-  MeasureSums sums_at(std::size_t i, int k) const {
-    const double* s = slot(i) + 2 + 3 * k;
-    return {s[0], s[1], s[2]};
+  // Whether a key is a value's, and if not, of what lies between ends.
+  static bool is_value(int level, std::int64_t key) {
+    return level < 0 || key > kGreatestIndexKey || key < -kGreatestIndexKey;
   }
-  void put_sums(std::size_t i, int k, const MeasureSums& sums) {
-    double* s = slot(i) + 2 + 3 * k;
-    s[0] = sums.rows;
-    s[1] = sums.sum;
-    s[2] = sums.squares;
+  static bool is_inside(int level, std::int64_t key) {
+    return !is_value(level, key) && (key & 1) != 0;
   }
-  // Of the table, or of the list that it becomes.
-  std::size_t slots() const { return sorted_ ? size_ : capacity_; }
-
+  // Where a cell begins, or the value.
+  double begin_of(int level, std::int64_t key) const;
   std::int64_t key_of_level(int level, double x, bool inside) const;
   // The same cell's at a coarser level.
-  std::int64_t key_in(int level, std::int64_t key) const {
-    return key_of_level(level, begin_of(key), is_inside(key));
+  std::int64_t key_in(int to, int from, std::int64_t key) const {
+    return key_of_level(to, begin_of(from, key), is_inside(from, key));
   }
   std::int64_t key_of_row(double x) const;
   void set_level(int level);
-  Status rebuild(std::size_t capacity, int level);
+  Status raise_level(int level);
   Status fit_into_most();
-  std::size_t slot_of(std::int64_t key) const;
   Status find_or_add(double x, std::int64_t key, std::size_t* at);
-  void add_to(std::int64_t key, const double* from);
-  Status make_room_for_one();
+  Status table_of(int level, GridTable** out);
+  Status add_cell(const GridEntry& cell, double* slot);
+  Status add_cells_of(const Level& from);
+  template <typename F>
+  void for_each_slot(const F& f);
+  template <typename F>
+  void for_each_table(const F& f) const;
   Status make_room_in_batch();
   void count_value(std::size_t at, std::size_t row);
-  void count_special(double x, std::span<const double> y);
+  void count_special(double x, double weight, std::span<const double> y);
   double in_units(int k, double y);
   void widen(int k, int decimals);
   void move_origin(int k, double to);
+  // Sums are then about that origin, and of as many decimals at least.
+  void agree(int k, int decimals, double origin);
   void note_digits(double x) {
     while (digits_ < kNoValueDigits && !has_digits(x, digits_)) ++digits_;
   }
@@ -166,15 +192,16 @@ class GridCells {
   std::size_t most_ = kMostGridCells;
   int level_ = -1;
   int digits_ = 0;
-  bool sorted_ = false;
-  std::size_t size_ = 0, capacity_ = 0;
-  // A hash table; where rows are 0 there is none. Sorted: the first `size` are all.
-  double* table_ = nullptr;
+  GridTable table_;  // of the level
   // 1/step of an even level; 0 where keys take longer.
   double steps_of_one_ = 0;
+  // Loose rows, ascending by level; all coarser than level_.
+  Level* loose_ = nullptr;
+  int loose_count_ = 0, loose_capacity_ = 0;
   Measure measure_[kMaxMeasures];
   Summary::Specials specials_;
   SummaryTotals totals_;
+  double error_rows_ = 0;
   // Rows that wait, column by column: x and the measures.
   double* batch_ = nullptr;
   std::size_t waiting_ = 0, batch_capacity_ = 0;

@@ -28,6 +28,8 @@ constexpr double kSquaresShare = 0x1p-12;
 constexpr std::size_t kFewCells = 1024;
 // A cell takes so many bits, at least, so that cuts of too many need not be packed.
 constexpr std::size_t kLeastBitsOfCell = 2;
+// Those of the tails take some hundred bytes.
+constexpr std::size_t kLeastWithTails = 1536;
 // Trials to find the limit.
 constexpr int kTrials = 8;
 // Rows are stored up to here as they are.
@@ -183,19 +185,18 @@ int GridEncoder::first_level_within(double x, int from) const {
 
 void GridEncoder::list_entries() {
   const RoundEnds& ends = cells_.ends();
-  entries_.reserve(cells_.size());
+  entries_.reserve(list_.entries.size());
   double below = 0;
-  for (std::size_t i = 0; i < cells_.size(); ++i) {
-    const GridCell cell = cells_.cell(i);
+  for (const GridEntry& cell : list_.entries) {
     Entry e;
-    e.x = cells_.begin_of(cell.key);
+    e.x = cell.x;
     e.rows = cell.rows;
     e.below = below;
-    e.inside = cells_.is_inside(cell.key);
-    e.own = e.inside ? cells_.level() : first_level_within(e.x, cells_.level() + 1);
+    e.inside = cell.level >= 0;
+    e.own = e.inside ? cell.level : first_level_within(e.x, list_.finest + 1);
     e.together = ends.levels();
     below += cell.rows;
-    if (i > 0) {
+    if (!entries_.empty()) {
       const Entry& before = entries_.back();
       const auto same = [&](int level) {
         return ends.cell(level, before.x) == ends.cell(level, e.x);
@@ -217,7 +218,7 @@ void GridEncoder::list_entries() {
 Status GridEncoder::check_finite() const {
   for (int k = 0; k < cells_.measures(); ++k) {
     double squares = 0;
-    for (std::size_t i = 0; i < cells_.size(); ++i) squares += cells_.sums(k, i).squares;
+    for (std::size_t i = 0; i < list_.entries.size(); ++i) squares += sums(k, i).squares;
     for (const MeasureSums& s : cells_.measure(k).special) squares += s.squares;
     if (std::isfinite(squares)) continue;
     Status s =
@@ -230,25 +231,24 @@ Status GridEncoder::check_finite() const {
 }
 
 Status GridEncoder::prepare() {
-  if (Status s = cells_.sort(); !s.ok()) return s;
   if (Status s = check_finite(); !s.ok()) return s;
   if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   list_entries();
   const bool by_themselves = std::any_of(entries_.begin(), entries_.end(), [this](const Entry& e) {
-    return std::fabs(e.x) >= kMostIndex * cells_.ends().step(std::max(cells_.level(), 0));
+    return std::fabs(e.x) >= kMostIndex * cells_.ends().step(std::max(list_.finest, 0));
   });
-  if (header_.lattice_step == 0 && cells_.level() >= 0 && !by_themselves)
-    header_.grid_level = static_cast<std::uint16_t>(cells_.level() + 1);
+  if (header_.lattice_step == 0 && list_.finest >= 0 && !by_themselves)
+    header_.grid_level = static_cast<std::uint16_t>(list_.finest + 1);
   for (int k = 0; k < cells_.measures(); ++k) {
     const Summary::Specials& s = cells_.specials();
     const double special_rows[kSpecialX] = {s.nans, s.negative_infinities, s.positive_infinities};
-    for (std::size_t i = 0; i < cells_.size(); ++i)
-      has_nulls_[k] = has_nulls_[k] || cells_.sums(k, i).rows < cells_.cell(i).rows;
+    for (std::size_t i = 0; i < list_.entries.size(); ++i)
+      has_nulls_[k] = has_nulls_[k] || sums(k, i).rows < list_.entries[i].rows;
     for (int x = 0; x < kSpecialX; ++x)
       has_nulls_[k] = has_nulls_[k] || cells_.measure(k).special[x].rows < special_rows[x];
   }
   const RoundEnds& ends = cells_.ends();
-  const int finest = std::max(cells_.level(), 0);
+  const int finest = std::max(list_.finest, 0);
   if (ends.chain() != Chain::decimal) {
     for (int level = kHourLevel; level < ends.levels(); ++level)
       if (level >= finest) floors_.push_back(level);
@@ -274,7 +274,7 @@ bool GridEncoder::is_divided(const GridCut& cut, int level, std::size_t begin,
   const double below = entries_[begin].below;
   const double through = entries_[end - 1].below + entries_[end - 1].rows;
   const double beyond = std::min(below, all - through);
-  const bool in_tail = cells_.ends().chain() == Chain::decimal && beyond * kCore < all;
+  const bool in_tail = cut.tails && cells_.ends().chain() == Chain::decimal && beyond * kCore < all;
   if (in_tail) return through - below > std::min(cut.limit, beyond / kTailRows);
   return level > cut.floor || through - below > cut.limit;
 }
@@ -286,28 +286,32 @@ void GridEncoder::put_range(int level, std::size_t begin, std::size_t end) {
   ++ranges_;
 }
 
-// Entries that lie in one cell, or all. False for too many.
-bool GridEncoder::divide(const GridCut& cut, std::size_t begin, std::size_t end,
+// Entries that lie in one cell, or all; none else is in that cell of level `widest`. False for too
+// many.
+bool GridEncoder::divide(const GridCut& cut, std::size_t begin, std::size_t end, int widest,
                          std::size_t most_cells) {
   if (cut_.size() > most_cells) return false;
-  if (end - begin == 1) {
-    const Entry& e = entries_[begin];
-    if (e.inside)
-      put_range(e.own, begin, end);
-    else
-      cut_.push_back({begin, end, e.x, e.x});
+  const Entry& first = entries_[begin];
+  int level = first.own;
+  for (std::size_t i = begin + 1; i < end; ++i) level = std::max(level, entries_[i].together);
+  // A value at an end is in no cell, and one that lies alone is where it is.
+  const int wide = std::max(level, std::min(cut.floor, widest));
+  const bool is_cell = level <= widest && (end - begin > 1 || first.inside || level <= cut.floor);
+  if (is_cell && !is_divided(cut, level, begin, end)) {
+    put_range(wide, begin, end);
     return true;
   }
-  int level = 0;
-  for (std::size_t i = begin + 1; i < end; ++i) level = std::max(level, entries_[i].together);
-  if (!is_divided(cut, level, begin, end)) {
-    put_range(level, begin, end);
+  if (end - begin == 1) {
+    if (first.inside)
+      put_range(first.own, begin, end);
+    else
+      cut_.push_back({begin, end, first.x, first.x});
     return true;
   }
   std::size_t from = begin;
   for (std::size_t i = begin + 1; i <= end; ++i) {
     if (i < end && entries_[i].together < level) continue;
-    if (!divide(cut, from, i, most_cells)) return false;
+    if (!divide(cut, from, i, level - 1, most_cells)) return false;
     from = i;
   }
   return true;
@@ -316,7 +320,8 @@ bool GridEncoder::divide(const GridCut& cut, std::size_t begin, std::size_t end,
 bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
   cut_.clear();
   ranges_ = 0;
-  return entries_.empty() || divide(cut, 0, entries_.size(), most_cells);
+  return entries_.empty() ||
+         divide(cut, 0, entries_.size(), cells_.ends().levels() - 1, most_cells);
 }
 
 // -------------------------------------------------------------------------------------- storage
@@ -344,14 +349,15 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     const Entry& last = entries_[cell.end - 1];
     rows.add(cell, last.below + last.rows - entries_[cell.begin].below);
   }
-  take(rows, header_, 0, 0);
+  take(rows, header_, 0, cells_.error_rows());
   if (bytes > most || is_too_long) return 0;
   for (int k = 0; k < cells_.measures(); ++k) {
     const GridCells::Measure& measure = cells_.measure(k);
     std::vector<MeasureSums> of_cells(cut_.size());
     for (std::size_t c = 0; c < cut_.size(); ++c)
-      for (std::size_t i = cut_[c].begin; i < cut_[c].end; ++i) of_cells[c].add(cells_.sums(k, i));
+      for (std::size_t i = cut_[c].begin; i < cut_[c].end; ++i) of_cells[c].add(sums(k, i));
     const double by = best_origin(of_cells, measure.decimals < kNoDecimals);
+    const double sums_off = rounding_of_sums(of_cells) + measure.sum_error;
     std::array<Part, kMeasureParts> part = {Part(*this), Part(*this), Part(*this), Part(*this)};
     const auto weights_of = [&](const MeasureSums& sums, double(&weight)[kMeasureParts]) {
       const MeasureSums s = sums.moved(by);
@@ -391,9 +397,9 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
       h.sample_rows = std::max(p == 0 ? part[0].rows() : h.sample_rows, 1.0);
       h.mean_error = 0;
       const bool rounds = p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells;
+      const double off[kMeasureParts] = {0, sums_off, sums_off, measure.squares_error};
       const std::size_t size =
-          take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : 0,
-               p == 1 || p == 2 ? rounding_of_sums(of_cells) : 0);
+          take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : 0, off[p]);
       m.bytes += static_cast<std::uint32_t>(size);
       m.parts |= static_cast<std::uint8_t>(1U << p);
       if (bytes > most || is_too_long) return 0;
@@ -405,7 +411,7 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
 
 // Where every value is known the lattice is that of the values, which may be coarser than the type's.
 void GridEncoder::find_lattice_of_values() {
-  if (cells_.level() >= 0 || entries_.size() < 2) return;
+  if (list_.finest >= 0 || entries_.size() < 2) return;
   std::vector<WeightedValue> values;
   values.reserve(entries_.size());
   for (const Entry& e : entries_) values.push_back({e.x, e.rows});
@@ -439,9 +445,16 @@ GridCut GridEncoder::best(std::size_t most) {
   const bool times = cells_.ends().chain() != Chain::decimal;
   const std::size_t for_floor = times ? budget : budget / 2;
   const auto n = static_cast<int>(floors_.size());
-  const int first = first_true(
-      0, n - 1, [&](int i) { return fits({floors_[static_cast<std::size_t>(i)]}, for_floor); });
-  GridCut cut = {floors_[static_cast<std::size_t>(first)]};
+  GridCut cut;
+  for (const bool tails : {true, false}) {
+    cut.tails = tails && budget >= kLeastWithTails;
+    const int first = first_true(0, n - 1, [&](int i) {
+      cut.floor = floors_[static_cast<std::size_t>(i)];
+      return fits(cut, for_floor);
+    });
+    cut.floor = floors_[static_cast<std::size_t>(first)];
+    if (fits(cut, budget)) break;
+  }
   if (!fits(cut, budget)) return cut;
   // The least limit, found by halves of its logarithm.
   double low = 0;
@@ -449,7 +462,7 @@ GridCut GridEncoder::best(std::size_t most) {
   for (int i = 0; i < kTrials && !control_.stop_requested(); ++i) {
     const double middle = (low + high) / 2;
     const double limit = std::exp2(middle);
-    if (fits({cut.floor, limit}, budget)) {
+    if (fits({cut.floor, limit, cut.tails}, budget)) {
       high = middle;
       cut.limit = limit;
     } else {

@@ -7,11 +7,11 @@
 //   down to a level, the floor: of times the finest of hour, day, month and year that fits; of
 //              numbers the finest that fits into half the bytes, where rows are, not in the tails
 //   beyond     where it has more rows than a limit, the least with which all fits
-//   in tails   where it has more than a share 1/kTailRows of the rows between it and the nearer end
+//   in tails   unless no floor leaves room for that, where it has more than a share 1/kTailRows of the rows between it and the nearer end
 //              of the column, so that quantiles have a relative error there
 //
-// and is no wider than what is in it: one value is a point. Counts and sums at every end of a cell are
-// those of every row; within one they are spread evenly.
+// and a value that has a cell by itself below the floor is a point. Counts and sums at every end of a
+// cell are those of every row; within one they are spread evenly.
 #pragma once
 
 #include "core/control.h"
@@ -35,15 +35,20 @@ inline constexpr std::size_t kPlanned = 128;
 struct GridCut {
   int floor = 0;
   double limit = std::numeric_limits<double>::infinity();
+  bool tails = true;
 };
 
 class GridEncoder {
  public:
-  // cells: outlive it; sorted by prepare(). header: all but atoms, blocks, cell_rows and row_unit is
+  // cells, and list, theirs, outlive it. header: all but atoms, blocks, cell_rows and row_unit is
   // set; of rows that are all of `cells`. measure_types: as many as it has measures.
-  GridEncoder(GridCells* cells, const Header& header, const ValueType* measure_types,
-              const Control& control)
-      : cells_(*cells), header_(header), measure_types_(measure_types), control_(control) {}
+  GridEncoder(const GridCells& cells, const GridList& list, const Header& header,
+              const ValueType* measure_types, const Control& control)
+      : cells_(cells),
+        list_(list),
+        header_(header),
+        measure_types_(measure_types),
+        control_(control) {}
 
   // Errors: out_of_memory, cancelled; out_of_range of a measure whose squares overflow. This and the
   // following throw std::bad_alloc.
@@ -65,7 +70,7 @@ class GridEncoder {
     double rows, below;
     int own;       // the finest level at which it is within a cell
     int together;  // and is so with the entry before
-    bool inside;   // a cell of the rows' level
+    bool inside;   // a cell of its own level
   };
   // One cell of the cut: of entries [begin, end).
   struct Cell {
@@ -77,7 +82,8 @@ class GridEncoder {
   void list_entries();
   int first_level_within(double x, int from) const;
   bool cut_into(const GridCut& cut, std::size_t most_cells);
-  bool divide(const GridCut& cut, std::size_t begin, std::size_t end, std::size_t most_cells);
+  bool divide(const GridCut& cut, std::size_t begin, std::size_t end, int widest,
+              std::size_t most_cells);
   bool is_divided(const GridCut& cut, int level, std::size_t begin, std::size_t end) const;
   void find_lattice_of_values();
   void put_range(int level, std::size_t begin, std::size_t end);
@@ -85,7 +91,13 @@ class GridEncoder {
   std::size_t pack(std::size_t most, std::vector<DensityBytes>* out);
   Status check_finite() const;
 
-  GridCells& cells_;
+  const MeasureSums& sums(int k, std::size_t i) const {
+    return list_
+        .sums[i * static_cast<std::size_t>(cells_.measures()) + static_cast<std::size_t>(k)];
+  }
+
+  const GridCells& cells_;
+  const GridList& list_;
   Header header_;
   const ValueType* measure_types_;
   const Control& control_;

@@ -89,8 +89,8 @@ kde::Method read_method(FunctionCallInfo fcinfo) {
 
 int32 read_bytes(FunctionCallInfo fcinfo, int argument) {
   constexpr auto kLeast = static_cast<int32>(kde::kLeastHistogramBytes);
-  constexpr auto kMost = static_cast<int32>(kde::kMaxBytes);
-  if (PG_NARGS() <= argument) return kMost;
+  constexpr auto kMost = static_cast<int32>(kde::kMostListBytes);
+  if (PG_NARGS() <= argument) return 0;
   reject_null(fcinfo, argument, "bytes");
   const int32 bytes = PG_GETARG_INT32(argument);
   if (bytes < kLeast || bytes > kMost)
@@ -131,15 +131,14 @@ Datum kde_agg_row(PG_FUNCTION_ARGS) {
     if (state == nullptr) state = new_state(fcinfo, settings);
   }
   if (PG_ARGISNULL(kValue)) {
-    state->summary.add_null(weight);
+    add_null_row(state, weight);
   } else {
     const Datum value = PG_GETARG_DATUM(kValue);
     // The first is what the second would do, without a call.
     const double x = state->settings.type == kde::ValueType::float8
                          ? DatumGetFloat8(value)
                          : value_to_double(state->settings.type, value);
-    const kde::Status status =
-        PG_NARGS() <= kWeight ? state->summary.add(x) : state->summary.add(x, weight);
+    const kde::Status status = weight == 1 ? add_row(state, x) : add_weighted_row(state, x, weight);
     if (unlikely(!status.ok())) check_status(status, kDoing);
   }
   PG_RETURN_POINTER(state);
@@ -151,8 +150,7 @@ Datum kde_agg_measure_row(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   AggregateState* state = state_argument(fcinfo, kState);
   if (state == nullptr) {
-    Settings settings = {read_type(fcinfo), kde::Method::automatic,
-                         static_cast<int32>(kde::kMaxBytes), 1};
+    Settings settings = {read_type(fcinfo), kde::Method::automatic, 0, 1};
     settings.measure_type[0] = kde::ValueType::float8;
     state = new_state(fcinfo, settings);
   }
@@ -165,10 +163,10 @@ Datum kde_agg_measure_row(PG_FUNCTION_ARGS) {
                       errhint("Leave such rows out with FILTER (WHERE ...).")));
   }
   if (PG_ARGISNULL(kValue)) {
-    state->summary.add_null(1);
+    add_null_row(state, 1);
   } else {
     const double x = value_to_double(state->settings.type, PG_GETARG_DATUM(kValue));
-    check_status(state->measures->add(x, std::span(&y, 1), &state->summary), kDoing);
+    check_status(add_row(state, x, std::span(&y, 1)), kDoing);
   }
   PG_RETURN_POINTER(state);
 }
@@ -199,13 +197,8 @@ Datum kde_agg_combine(PG_FUNCTION_ARGS) {
   AggregateState* other = state_argument(fcinfo, 1);
   if (other == nullptr) return give(fcinfo, state);
   merge_waiting(other);
-  if (state == nullptr) PG_RETURN_POINTER(copy_state(context, *other));
-  check_same(state->settings, other->settings);
-  merge_waiting(state);
-  check_status(state->measures != nullptr
-                   ? state->measures->merge(other->measures, &other->summary, &state->summary)
-                   : state->summary.merge(other->summary),
-               kDoing);
+  if (state == nullptr) state = new_state(fcinfo, other->settings);
+  merge_state(context, state, other);
   PG_RETURN_POINTER(state);
 }
 
@@ -213,9 +206,7 @@ Datum kde_agg_combine(PG_FUNCTION_ARGS) {
 KDE_EXPORT(kde_agg_serialize);
 Datum kde_agg_serialize(PG_FUNCTION_ARGS) {
   (void)kde_pg::aggregate_memory(fcinfo);
-  kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
-  kde_pg::merge_waiting(state);
-  PG_RETURN_BYTEA_P(kde_pg::write_state(state));
+  PG_RETURN_BYTEA_P(kde_pg::write_state(kde_pg::state_argument(fcinfo, 0)));
 }
 
 // (bytea, internal) -> internal.

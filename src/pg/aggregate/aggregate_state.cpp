@@ -4,16 +4,17 @@
 //
 //   uint32   kVersion, whose bytes tell the byte order too
 //   int32    bytes
-//   uint8    value type, method, number of measures, 0
-//   uint32   bytes of the summary
+//   uint8    value type, method, number of measures, 1: a summary
+//   uint32   bytes of the cells, or of the summary
 //   uint8    the measures' types, 8 of them
 //   uint32   0
-//   ...      the summary (core/summary/summary.h)
-//   ...      if there are some, the measures (core/summary/measures.h)
+//   ...      the cells (core/grid/grid_cells.h); or the summary (core/summary/summary.h) and, if
+//            there are some, the measures (core/summary/measures.h)
 #include "pg/aggregate/aggregate_state.h"
 
 #include "pg/aggregate/aggregate_memory.h"
 #include "pg/base/interrupts.h"
+#include "pg/base/options.h"
 #include "pg/base/owned.h"
 #include "pg/values/values.h"
 #include "pg/type/density_datum.h"
@@ -37,11 +38,14 @@ namespace {
 
 static_assert(std::is_trivially_destructible_v<AggregateState>);
 
-constexpr uint32 kVersion = 0x4b444102;
+constexpr uint32 kVersion = 0x4b444103;
 
 // Densities that wait, in bytes: a thousand of the largest without measures, and where many states
 // may be in memory at a time, what a coarse summary takes.
 constexpr Size kFineWaiting = 16 * 1024 * 1024, kCoarseWaiting = 256 * 1024;
+
+// Cells of a state that is one of many.
+constexpr Size kFewCells = kde::kMostGridCells / 8;
 
 struct SerialHeader {
   uint32 version;
@@ -49,30 +53,95 @@ struct SerialHeader {
   uint8 type;
   uint8 method;
   uint8 measures;
-  uint8 reserved;
-  uint32 summary_bytes;
+  uint8 is_summary;
+  uint32 front_bytes;
   uint8 measure_type[kde::kMaxMeasures];
-  uint32 reserved2;
+  uint32 reserved;
 };
-// The summary after it is 8-byte aligned where the bytea is.
+// What is after it is 8-byte aligned where the bytea is.
 static_assert((VARHDRSZ + sizeof(SerialHeader)) % 8 == 0);
 
-AggregateState* place_state(MemoryContext context, const Settings& settings,
-                            kde::Resolution resolution) {
-  void* memory = MemoryContextAlloc(context, sizeof(AggregateState));
+void begin_summary(MemoryContext context, AggregateState* state) {
+  const Settings& settings = state->settings;
   kde::Measures* measures = nullptr;
   if (settings.measures > 0)
     measures = new (MemoryContextAlloc(context, sizeof(kde::Measures)))
         kde::Measures(memory_of(context), settings.measures);
-  return new (memory)
-      AggregateState{kde::Summary(memory_of(context), resolution), measures, settings,
-                     resolution == kde::Resolution::fine ? kFineWaiting : kCoarseWaiting};
+  state->summary = new (MemoryContextAlloc(context, sizeof(SummaryState)))
+      SummaryState{kde::Summary(memory_of(context), state->one_of_many ? kde::Resolution::coarse
+                                                                       : kde::Resolution::fine),
+                   measures,
+                   {nullptr, 0, 0, 0, state->one_of_many ? kCoarseWaiting : kFineWaiting}};
 }
 
 void settle_state(AggregateState* state) {
-  check_status(state->measures != nullptr ? state->measures->settle(&state->summary)
-                                          : state->summary.settle(),
+  SummaryState* summary = state->summary;
+  check_status(summary == nullptr             ? state->cells->settle()
+               : summary->measures != nullptr ? summary->measures->settle(&summary->summary)
+                                              : summary->summary.settle(),
                "settle a summary");
+}
+
+kde::FitOptions options_of(const Settings& settings) {
+  kde::FitOptions options;
+  options.method = settings.method;
+  options.value_type = settings.type;
+  options.lattice_step = lattice_step_of(settings.type, -1);
+  options.added_up = true;
+  std::copy(std::begin(settings.measure_type), std::end(settings.measure_type),
+            std::begin(options.measure_types));
+  return options;
+}
+
+Size grid_bytes_of(const Settings& settings) {
+  const Size bytes =
+      settings.bytes > 0 ? static_cast<Size>(settings.bytes) : Size{1024} * option_density_bytes;
+  return bytes + bytes / 2 * static_cast<Size>(Max(settings.measures, 1) - 1);
+}
+
+void finish_cells(const AggregateState& state, Size bytes, kde::DensityBytes* density) {
+  kde::FitReport report;
+  check_status(kde::fit_cells(state.cells, options_of(state.settings), bytes, begin_core_work(1),
+                              density, &report),
+               "make a density of the values");
+}
+
+void wait(MemoryContext context, AggregateState* state, const kde::Header* density) {
+  WaitingDensities& waiting = state->summary->waiting;
+  const Size bytes = VARSIZE(density);
+  if (waiting.count > 0 && waiting.bytes + bytes > waiting.most) merge_waiting(state);
+  if (waiting.count == waiting.capacity) {
+    const int capacity = Max(16, 2 * waiting.capacity);
+    auto** moved = static_cast<const kde::Header**>(
+        MemoryContextAlloc(context, static_cast<Size>(capacity) * sizeof(kde::Header*)));
+    if (waiting.count > 0)
+      memcpy(moved, waiting.density, static_cast<Size>(waiting.count) * sizeof(kde::Header*));
+    if (waiting.density != nullptr) pfree(waiting.density);
+    waiting.density = moved;
+    waiting.capacity = capacity;
+  }
+  void* copy = MemoryContextAllocHuge(context, bytes);
+  memcpy(copy, density, bytes);
+  waiting.density[waiting.count++] = static_cast<const kde::Header*>(copy);
+  waiting.bytes += bytes;
+}
+
+// What was counted into cells becomes a density among others.
+void give_up_cells(MemoryContext context, AggregateState* state) {
+  if (state->summary != nullptr) return;
+  settle_state(state);
+  begin_summary(context, state);
+  if (state->cells->size() > 0 || state->cells->specials().nulls > 0 ||
+      state->cells->specials().nans > 0 || state->cells->specials().negative_infinities > 0 ||
+      state->cells->specials().positive_infinities > 0) {
+    MemoryContext own =
+        AllocSetContextCreate(CurrentMemoryContext, "kde_aqp aggregate", ALLOCSET_DEFAULT_SIZES);
+    auto* density = Owned<kde::DensityBytes>::create(own);
+    finish_cells(*state, kde::kMostListBytes, density);
+    wait(context, state, density_from_datum(density_to_datum(*density), nullptr));
+    MemoryContextDelete(own);
+  }
+  state->cells->release();
 }
 
 [[noreturn]] void invalid_state(const char* detail) {
@@ -90,55 +159,59 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
     const AggStrategy strategy = castNode(AggState, fcinfo->context)->aggstrategy;
     one_at_a_time = strategy == AGG_PLAIN || strategy == AGG_SORTED;
   }
-  return place_state(context, settings,
-                     one_at_a_time ? kde::Resolution::fine : kde::Resolution::coarse);
+  return new_state(context, settings, !one_at_a_time);
 }
 
-AggregateState* new_state(MemoryContext context, const Settings& settings) {
-  return place_state(context, settings, kde::Resolution::fine);
+AggregateState* new_state(MemoryContext context, const Settings& settings, bool one_of_many) {
+  auto* state = new (MemoryContextAlloc(context, sizeof(AggregateState)))
+      AggregateState{settings, nullptr, nullptr, one_of_many, 0};
+  state->cells = new (MemoryContextAlloc(context, sizeof(kde::GridCells)))
+      kde::GridCells(memory_of(context), kde::chain_of(settings.type), settings.measures,
+                     one_of_many ? kFewCells : kde::kMostGridCells);
+  if (settings.method != kde::Method::automatic) begin_summary(context, state);
+  return state;
 }
 
 void add_density(MemoryContext context, AggregateState* state, const kde::Header* density) {
-  WaitingDensities& waiting = state->waiting;
-  const Size bytes = VARSIZE(density);
-  if (waiting.count > 0 && waiting.bytes + bytes > state->most_waiting) merge_waiting(state);
-  if (waiting.count == waiting.capacity) {
-    const int capacity = Max(16, 2 * waiting.capacity);
-    auto** moved = static_cast<const kde::Header**>(
-        MemoryContextAlloc(context, static_cast<Size>(capacity) * sizeof(kde::Header*)));
-    if (waiting.count > 0)
-      memcpy(moved, waiting.density, static_cast<Size>(waiting.count) * sizeof(kde::Header*));
-    if (waiting.density != nullptr) pfree(waiting.density);
-    waiting.density = moved;
-    waiting.capacity = capacity;
-  }
-  void* copy = MemoryContextAlloc(context, bytes);
-  memcpy(copy, density, bytes);
-  waiting.density[waiting.count++] = static_cast<const kde::Header*>(copy);
-  waiting.bytes += bytes;
+  if ((density->flags & kde::kRoundEnds) == 0) give_up_cells(context, state);
+  if (state->summary != nullptr)
+    wait(context, state, density);
+  else
+    check_status(state->cells->add(*density), "add up densities");
 }
 
 void merge_waiting(AggregateState* state) {
-  WaitingDensities& waiting = state->waiting;
-  if (waiting.count == 0) return;
+  if (state->summary == nullptr || state->summary->waiting.count == 0) return;
+  SummaryState* summary = state->summary;
+  WaitingDensities& waiting = summary->waiting;
   const std::span densities(waiting.density, static_cast<std::size_t>(waiting.count));
   const kde::Control control = begin_core_work(1);
-  check_status(state->measures != nullptr
-                   ? state->measures->merge_many(densities, &state->summary, control)
-                   : state->summary.merge_many(densities, nullptr, control),
+  check_status(summary->measures != nullptr
+                   ? summary->measures->merge_many(densities, &summary->summary, control)
+                   : summary->summary.merge_many(densities, nullptr, control),
                "roll up densities");
   for (int i = 0; i < waiting.count; ++i) pfree(const_cast<kde::Header*>(waiting.density[i]));
   waiting.count = 0;
   waiting.bytes = 0;
 }
 
-AggregateState* copy_state(MemoryContext context, const AggregateState& other) {
-  AggregateState* state = place_state(context, other.settings, kde::Resolution::coarse);
-  constexpr char kDoing[] = "copy a summary";
-  check_status(other.summary.clone(memory_of(context), &state->summary), kDoing);
-  if (other.measures != nullptr)
-    check_status(other.measures->clone(memory_of(context), state->measures), kDoing);
-  return state;
+void merge_state(MemoryContext context, AggregateState* state, AggregateState* other) {
+  check_same(state->settings, other->settings);
+  constexpr char kDoing[] = "add up the states of an aggregate";
+  if (state->summary == nullptr && other->summary == nullptr) {
+    check_status(state->cells->merge(other->cells), kDoing);
+    return;
+  }
+  give_up_cells(context, state);
+  give_up_cells(CurrentMemoryContext, other);
+  merge_waiting(state);
+  merge_waiting(other);
+  SummaryState* to = state->summary;
+  SummaryState* from = other->summary;
+  check_status(to->measures != nullptr
+                   ? to->measures->merge(from->measures, &from->summary, &to->summary)
+                   : to->summary.merge(from->summary),
+               kDoing);
 }
 
 void check_same(const Settings& a, const Settings& b) {
@@ -175,7 +248,6 @@ void check_same(const Settings& a, const Settings& b) {
 }
 
 Settings settings_of(const kde::Header& density, int32 bytes) {
-  constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
   if (density.value_type == kde::ValueType::category)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("densities of categories cannot be added up"),
@@ -185,7 +257,8 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
         ERROR,
         (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("densities with groups cannot be added up"),
          errhint("Fit them to the whole table, or keep a density of kde_agg() for each group.")));
-  if (density.measures > 0 && bytes < kLeastMeasured)
+  constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
+  if (density.measures > 0 && bytes > 0 && bytes < kLeastMeasured)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("bytes of densities with measures must be at least %d, not %d",
                            kLeastMeasured, bytes)));
@@ -199,10 +272,14 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
 }
 
 bytea* write_state(AggregateState* state) {
+  merge_waiting(state);
   settle_state(state);
-  const Size summary = state->summary.serialized_size();
-  const Size measures = state->measures != nullptr ? state->measures->serialized_size() : 0;
-  const Size size = VARHDRSZ + sizeof(SerialHeader) + summary + measures;
+  const SummaryState* summary = state->summary;
+  const Size front =
+      summary == nullptr ? state->cells->serialized_size() : summary->summary.serialized_size();
+  const Size measures =
+      summary != nullptr && summary->measures != nullptr ? summary->measures->serialized_size() : 0;
+  const Size size = VARHDRSZ + sizeof(SerialHeader) + front + measures;
   auto* out = static_cast<bytea*>(palloc0(size));
   SET_VARSIZE(out, size);
   auto* header = reinterpret_cast<SerialHeader*>(VARDATA(out));
@@ -211,12 +288,17 @@ bytea* write_state(AggregateState* state) {
   header->type = static_cast<uint8>(state->settings.type);
   header->method = static_cast<uint8>(state->settings.method);
   header->measures = static_cast<uint8>(state->settings.measures);
-  header->summary_bytes = static_cast<uint32>(summary);
+  header->is_summary = summary != nullptr ? 1 : 0;
+  header->front_bytes = static_cast<uint32>(front);
   for (int k = 0; k < kde::kMaxMeasures; ++k)
     header->measure_type[k] = static_cast<uint8>(state->settings.measure_type[k]);
   char* at = reinterpret_cast<char*>(header + 1);
-  state->summary.serialize(at);
-  if (measures > 0) state->measures->serialize(at + summary);
+  if (summary == nullptr) {
+    state->cells->serialize(at);
+  } else {
+    summary->summary.serialize(at);
+    if (measures > 0) summary->measures->serialize(at + front);
+  }
   return out;
 }
 
@@ -227,11 +309,11 @@ AggregateState* read_state(const bytea* bytes) {
   memcpy(&header, VARDATA(bytes), sizeof header);
   if (header.version != kVersion)
     invalid_state("It is of another version, or of a machine of another byte order.");
-  if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.reserved != 0 ||
-      header.reserved2 != 0 || header.measures > kde::kMaxMeasures ||
-      header.summary_bytes > size - sizeof header ||
-      header.bytes < static_cast<int32>(kde::kLeastHistogramBytes) ||
-      header.bytes > static_cast<int32>(kde::kMaxBytes))
+  if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.is_summary > 1 ||
+      header.reserved != 0 || header.measures > kde::kMaxMeasures ||
+      header.front_bytes > size - sizeof header ||
+      (header.bytes != 0 && header.bytes < static_cast<int32>(kde::kLeastHistogramBytes)) ||
+      header.bytes > static_cast<int32>(kde::kMostListBytes))
     invalid_state("Its settings are out of range.");
   Settings settings = {static_cast<kde::ValueType>(header.type),
                        static_cast<kde::Method>(header.method), header.bytes, header.measures};
@@ -239,18 +321,27 @@ AggregateState* read_state(const bytea* bytes) {
     if (header.measure_type[k] >= kde::kValueTypes) invalid_state("Its settings are out of range.");
     settings.measure_type[k] = static_cast<kde::ValueType>(header.measure_type[k]);
   }
-  AggregateState* state = place_state(CurrentMemoryContext, settings, kde::Resolution::coarse);
+  AggregateState* state = new_state(CurrentMemoryContext, settings, true);
+  if (header.is_summary != 0 && state->summary == nullptr)
+    begin_summary(CurrentMemoryContext, state);
   constexpr char kDoing[] = "read the state of an aggregate of densities";
   const char* at = VARDATA(bytes) + sizeof header;
-  const Size rest = size - sizeof header - header.summary_bytes;
-  check_status(state->summary.deserialize(at, header.summary_bytes), kDoing);
-  if (state->measures == nullptr) {
+  const Size rest = size - sizeof header - header.front_bytes;
+  if (header.is_summary == 0) {
+    if (state->summary != nullptr || rest > 0) invalid_state("It is too long.");
+    check_status(state->cells->deserialize(at, header.front_bytes), kDoing);
+    return state;
+  }
+  SummaryState* summary = state->summary;
+  check_status(summary->summary.deserialize(at, header.front_bytes), kDoing);
+  if (summary->measures == nullptr) {
     if (rest > 0) invalid_state("It is too long.");
     return state;
   }
-  check_status(state->measures->deserialize(at + header.summary_bytes, rest, state->summary),
+  check_status(summary->measures->deserialize(at + header.front_bytes, rest, summary->summary),
                kDoing);
-  if (state->measures->count() != header.measures) invalid_state("Its settings are out of range.");
+  if (summary->measures->count() != header.measures)
+    invalid_state("Its settings are out of range.");
   return state;
 }
 
@@ -258,19 +349,27 @@ Datum finish_state(const AggregateState& state) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp aggregate", ALLOCSET_DEFAULT_SIZES);
   auto* density = Owned<kde::DensityBytes>::create(context);
-  AggregateState* settled = copy_state(context, state);
-  constexpr char kDoing[] = "make a density of the values";
-  settle_state(settled);
-  kde::FitOptions options;
-  options.method = state.settings.method;
-  options.value_type = state.settings.type;
-  options.lattice_step = lattice_step_of(state.settings.type, -1);
-  options.budget = static_cast<std::size_t>(state.settings.bytes);
-  std::copy(std::begin(state.settings.measure_type), std::end(state.settings.measure_type),
-            std::begin(options.measure_types));
-  check_status(
-      kde::finish(settled->summary, options, begin_core_work(1), density, settled->measures),
-      kDoing);
+  if (state.summary == nullptr) {
+    finish_cells(state, grid_bytes_of(state.settings), density);
+  } else {
+    // A copy, as it is settled.
+    constexpr char kDoing[] = "make a density of the values";
+    AggregateState settled = state;
+    settled.one_of_many = true;
+    begin_summary(context, &settled);
+    check_status(state.summary->summary.clone(memory_of(context), &settled.summary->summary),
+                 kDoing);
+    if (state.summary->measures != nullptr)
+      check_status(state.summary->measures->clone(memory_of(context), settled.summary->measures),
+                   kDoing);
+    settle_state(&settled);
+    kde::FitOptions options = options_of(state.settings);
+    if (state.settings.bytes > 0)
+      options.budget = Min(static_cast<Size>(state.settings.bytes), kde::kMaxBytes);
+    check_status(kde::finish(settled.summary->summary, options, begin_core_work(1), density,
+                             settled.summary->measures),
+                 kDoing);
+  }
   const Datum result = density_to_datum(*density);
   MemoryContextDelete(context);
   return result;

@@ -1,6 +1,10 @@
-// The state of the aggregates kde_agg and rollup: a core Summary whose arrays live in the
-// aggregate's memory context, so that hash aggregation sees its size, and what all rows of a group
-// must agree on.
+// The state of the aggregates kde_agg, rollup and kde_aqp.cells: rows and densities counted into
+// cells with round ends, whose arrays live in the aggregate's memory context, so that hash
+// aggregation sees its size, and what all rows of a group must agree on.
+//
+// Values of a method by name, and densities without round ends, as those of samples are, have a
+// summary in the place of cells. Of the first density of these what was added before becomes one,
+// too.
 //
 // Nothing in it has a destructor: it goes with its context.
 #pragma once
@@ -15,8 +19,9 @@ namespace kde_pg {
 struct Settings {
   kde::ValueType type;
   kde::Method method;  // automatic or by name, as asked for
-  // The most that the value may take, of x and one measure; in [kLeastHistogramBytes, kMaxBytes],
-  // with measures from kLeastMeasuredBytes on.
+  // The most that the value may take, of x and one measure; 0: kde_aqp.density_bytes, or without
+  // round ends kMaxBytes. In [kLeastHistogramBytes, kMostListBytes], with measures from
+  // kLeastMeasuredBytes on.
   int32 bytes;
   int measures = 0;
   kde::ValueType measure_type[kde::kMaxMeasures] = {};
@@ -28,31 +33,52 @@ struct Settings {
 struct WaitingDensities {
   const kde::Header** density;
   int count, capacity;
-  Size bytes;
+  Size bytes, most;
+};
+
+struct SummaryState {
+  kde::Summary summary;
+  kde::Measures* measures;  // of the summary's rows; null: there are none
+  WaitingDensities waiting;
 };
 
 struct AggregateState {
-  kde::Summary summary;
-  kde::Measures* measures;  // of the summary's rows; null: there are none
   Settings settings;
-  Size most_waiting;  // bytes of densities
-  WaitingDensities waiting = {};
+  kde::GridCells* cells;
+  SummaryState* summary;  // null: cells
+  bool one_of_many;       // states of many groups may be in memory at a time
+  int untold;             // rows that progress does not know yet
 };
 
-// An empty state for the aggregate that calls: coarse where the states of many groups may be in
-// memory at a time, as where groups are hashed. Error XX000 if no aggregate calls.
+// An empty state for the aggregate that calls. Error XX000 if no aggregate calls.
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);
+// The same for who adds up densities without an aggregate.
+AggregateState* new_state(MemoryContext context, const Settings& settings,
+                          bool one_of_many = false);
 
-// An empty state for who adds up densities without an aggregate: fine.
-AggregateState* new_state(MemoryContext context, const Settings& settings);
+// Rows; x and y as of GridCells. Errors: 53200.
+inline kde::Status add_row(AggregateState* state, double x, std::span<const double> y = {}) {
+  if (likely(state->summary == nullptr)) return state->cells->add(x, y);
+  return y.empty() ? state->summary->summary.add(x)
+                   : state->summary->measures->add(x, y, &state->summary->summary);
+}
+inline kde::Status add_weighted_row(AggregateState* state, double x, double weight) {
+  return state->summary == nullptr ? state->cells->add_weighted(x, weight)
+                                   : state->summary->summary.add(x, weight);
+}
+inline void add_null_row(AggregateState* state, double weight) {
+  if (state->summary == nullptr)
+    state->cells->add_null(weight);
+  else
+    state->summary->summary.add_null(weight);
+}
 
-// Adds a density: a copy of it waits in `context`, the state's own. Error 53200.
+// Adds a density. context: the state's own. Errors: 53200, XX001.
 void add_density(MemoryContext context, AggregateState* state, const kde::Header* density);
 // Merges those that wait. Errors: 53200, and those of interrupts, which it serves.
 void merge_waiting(AggregateState* state);
-
-// A copy in `context`; `other` is not changed, and none of its densities waits.
-AggregateState* copy_state(MemoryContext context, const AggregateState& other);
+// Adds another's, of which nothing waits; it is used up. Errors: 53200, those of check_same().
+void merge_state(MemoryContext context, AggregateState* state, AggregateState* other);
 
 // Errors: 42804 for types, 22023 for methods, bytes and measures that differ, naming both.
 void check_same(const Settings& a, const Settings& b);
@@ -65,11 +91,11 @@ Settings settings_of(const kde::Header& density, int32 bytes);
 bytea* write_state(AggregateState* state);
 
 // A state in the current memory context. bytes: of unknown origin. Errors: 22P03; XX001 with what
-// is wrong with the summary.
+// is wrong with it.
 AggregateState* read_state(const bytea* bytes);
 
-// The density, in the current memory context. The state, of which no density waits, is not changed.
-// Interrupts are served.
+// The density, in the current memory context. The state, of which no density waits, has as many
+// rows as before. Interrupts are served.
 Datum finish_state(const AggregateState& state);
 
 }  // namespace kde_pg

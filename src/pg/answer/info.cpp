@@ -56,13 +56,14 @@ Datum kde_info(PG_FUNCTION_ARGS) {
   };
   bound(h->min);
   bound(h->max);
-  const double distinct = kde::distinct_values(kde::DensityView(h));
+  const kde::DensityView view(h);
+  const double distinct = kde::distinct_values(view);
   row.put(Int64GetDatum(static_cast<int64>(distinct)), distinct < 0);
   row.put(Float8GetDatum(h->mean), !has_finite);
   row.put(Float8GetDatum(std::sqrt(h->variance)), !has_finite);
   row.put(Float8GetDatum(h->lattice_step), h->lattice_step == 0 || !has_finite);
-  row.put(Int32GetDatum(kde::DensityView(h).steps()));
-  row.put(Float8GetDatum(h->error));
+  row.put(Int32GetDatum(view.steps()));
+  row.put(Float8GetDatum(h->rows > 0 ? Min(kde::error_rows(view) / h->rows, 1) : 0));
   const Size bytes = kde::density_size(h, kde::kMostDensityBytes);
   row.put(Int32GetDatum(static_cast<int32>(bytes)));
   PG_RETURN_DATUM(row.record(fcinfo));

@@ -58,8 +58,8 @@ KeptPart* new_part(int64 number, int32 node) {
 
 Settings settings_of_parts(const DensityRequest& request) {
   const ColumnTypes types = check_types(request.key);
-  Settings out = {types.value_type[0], read_column_method(request.asked.method),
-                  static_cast<int32>(kde::kMaxBytes), request.key.measures};
+  Settings out = {types.value_type[0], read_column_method(request.asked.method), 0,
+                  request.key.measures};
   std::copy_n(types.value_type + 1, request.key.measures, out.measure_type);
   return out;
 }
@@ -127,7 +127,7 @@ struct varlena* fit_part(const DensityRequest& request, Relation relation,
     density = density_to_datum(road.estimate().density());
   } else if (const double nulls = road.estimate().nulls_read(); nulls > 0) {
     AggregateState* state = new_state(CurrentMemoryContext, settings_of_parts(request));
-    state->summary.add_null(nulls * road.scan().rows_per_row_read);
+    add_null_row(state, nulls * road.scan().rows_per_row_read);
     density = finish_state(*state);
   }
   road.end();

@@ -323,8 +323,8 @@ void read_cells_of(Scan* s, const kde::ValueType* value_types) {
   bool is_null;
   const Datum cells = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
   if (!is_null)
-    check_status(s->sink->add_cells(read_cells(DatumGetByteaPP(cells),
-                                               kde::chain_of(value_types[0]), s->key.columns - 1)),
+    check_status(s->sink->add_cells(read_cells(DatumGetByteaP(cells), kde::chain_of(value_types[0]),
+                                               s->key.columns - 1)),
                  s->doing);
   SPI_finish();
 }

@@ -95,15 +95,15 @@ SELECT (SELECT kde_agg(x)::text FROM waves) = (SELECT kde_agg(x, 'auto')::text F
 -- ---------------------------------------------------------------------------------------------
 -- Bytes: the most that a value takes. Counts are wrong by no more than the value says.
 CREATE TABLE smooth AS SELECT exp(sin(i * 0.7) * 2 + cos(i * 1.3)) AS x FROM generate_series(1, 30000) AS i;
-CREATE VIEW sized AS SELECT b, d FROM unnest(ARRAY[512, 1000, 2048, 4096, 8192, 16384]) AS b,
+CREATE VIEW sized AS SELECT b, d FROM unnest(ARRAY[512, 1000, 2048, 4096, 8192, 16384, 262144]) AS b,
   LATERAL (SELECT kde_agg(x, 'auto', 1, b) AS d FROM smooth) AS a;
 CREATE FUNCTION worst(d kde) RETURNS float8 LANGUAGE sql AS $$
   SELECT max(abs(approx_count(d, NULL, q) - exact)) / 30000
   FROM (SELECT x AS q, rank() OVER (ORDER BY x) - 1 + count(*) OVER (PARTITION BY x) AS exact FROM smooth) AS s $$;
-SELECT b, bytes <= b AS fits, cells > b / 16 AS used, worst(d) <= representation_error + 1e-9 AS honest,
+SELECT b, bytes <= b AS fits, cells > b / 24 AS used, worst(d) <= representation_error + 1e-9 AS honest,
   representation_error < 48.0 / b AS fine
 FROM sized, kde_info(d);
-SELECT (SELECT d::text FROM sized WHERE b = 16384) = (SELECT kde_agg(x)::text FROM smooth) AS most_is_the_default;
+SELECT (SELECT d::text FROM sized WHERE b = 262144) = (SELECT kde_agg(x)::text FROM smooth) AS density_bytes_is_the_default;
 
 -- ---------------------------------------------------------------------------------------------
 -- Under every plan. 300 groups of 100 values out of 40.
@@ -151,8 +151,7 @@ SET enable_hashagg = off;
 SELECT has_nodes('SELECT g, kde_agg(v) FROM facts GROUP BY g', 'GroupAggregate', 'Sort') AS sorted, same_groups('SELECT g, kde_agg(v) FROM facts GROUP BY g');
 RESET enable_hashagg;
 
--- Summaries are fine where one is in memory at a time, coarse where groups are hashed: a coarse one joins
--- 1.4/9,216 of the rows, a fine one a seventh of that, beside at most 1e-4 that 16 KB take.
+-- Cells are fine where one state is in memory at a time, coarse where groups are hashed.
 CREATE TABLE roots AS SELECT i % 2 AS g, sqrt(i) AS v FROM generate_series(1, 200000) AS i;
 ANALYZE roots;
 -- How far off the worst of a query's densities (g, d) is, in shares of a coarse cell.
@@ -221,7 +220,7 @@ ANALYZE large;
 CREATE TABLE large_whole AS SELECT kde_agg(x) AS d FROM large;
 SET max_parallel_workers_per_gather = 0;
 INSERT INTO large_whole SELECT kde_agg(x) FROM large;
-SELECT bytes <= 16384 AS fits, abs(rows - 60000) < 1e-6 AS rows, abs(mean / (SELECT avg(x) FROM large) - 1) < 1e-12 AS mean,
+SELECT bytes <= 262144 AS fits, abs(rows - 60000) < 1e-6 AS rows, abs(mean / (SELECT avg(x) FROM large) - 1) < 1e-12 AS mean,
   abs(stddev / (SELECT stddev_pop(x) FROM large) - 1) < 1e-12 AS stddev, lower::float8 = (SELECT min(x) FROM large) AS lower, upper::float8 = (SELECT max(x) FROM large) AS upper,
   (SELECT max(abs(approx_count(d, NULL, q) - exact)) / 60000
    FROM (SELECT x AS q, rank() OVER (ORDER BY x) - 1 + count(*) OVER (PARTITION BY x) AS exact FROM large) AS s WHERE exact % 7 = 0) <= representation_error + 1e-9 AS honest,
@@ -246,7 +245,7 @@ RESET enable_partitionwise_aggregate;
 
 -- ---------------------------------------------------------------------------------------------
 -- Rolled up: what groups hold is what the whole holds; so are groups of groups.
-SELECT rollup(d, 16384)::text = rollup(d)::text AS bytes FROM by_group;
+SELECT rollup(d, 262144)::text = rollup(d)::text AS bytes FROM by_group;
 -- Of several roundings of a mean the last digits, and those of the bandwidth, which goes by the variance.
 CREATE FUNCTION others(d kde) RETURNS bytea LANGUAGE sql AS $$
   SELECT overlay(overlay(kde_aqp.kde_send(d) PLACING int8send(0) FROM 73) PLACING int8send(0) || int8send(0) FROM 121) $$;
@@ -271,6 +270,24 @@ SELECT rows = 60000 AS rows, bytes <= b AS fits, abs(mean / (SELECT avg(x) FROM 
    FROM (SELECT x AS q, rank() OVER (ORDER BY x) - 1 + count(*) OVER (PARTITION BY x) AS exact FROM large) AS s WHERE exact % 7 = 0) <= representation_error + 1e-9 AS honest
 FROM unnest(ARRAY[2048, 16384]) AS b,
   LATERAL (SELECT rollup(part, b) AS d FROM (SELECT kde_agg(x) AS part FROM (SELECT x, ntile(12) OVER () AS t FROM large) AS l GROUP BY t) AS parts) AS r, kde_info(d);
+
+-- Times and a measure: of an hour, rolled up by the day, by the week of these, and of all of them, sums between
+-- midnights of a zone are those of the rows; within an hour they are held.
+CREATE TABLE visits AS SELECT '2026-01-01'::timestamptz + i * interval '97.31 seconds' AS at, (i * 7919 % 100003)::numeric / 100 AS paid
+FROM generate_series(1, 50000) AS i;
+CREATE TABLE hourly AS SELECT date_trunc('hour', at) AS hour, kde_agg(at, paid::float8) AS d FROM visits GROUP BY 1;
+CREATE VIEW rolled AS SELECT 'hours' AS parts, rollup(d) AS d FROM hourly
+  UNION ALL SELECT 'days', rollup(d) FROM (SELECT rollup(d) AS d FROM hourly GROUP BY date_trunc('day', hour)) AS s
+  UNION ALL SELECT 'small days', rollup(d) FROM (SELECT rollup(d, 4096) AS d FROM hourly GROUP BY date_trunc('day', hour)) AS s
+  UNION ALL SELECT 'weeks of days', rollup(d) FROM (SELECT rollup(d) AS d FROM (SELECT date_trunc('day', hour) AS day, rollup(d) AS d FROM hourly GROUP BY 1) AS s GROUP BY date_trunc('week', day)) AS s;
+CREATE TABLE asked AS SELECT when_asked, tstzrange(a, a + width) AS r, rows, paid
+FROM (SELECT 'whole hours' AS when_asked, '2026-01-03'::timestamptz + i * interval '37 hours' AS a FROM generate_series(0, 29) AS i
+      UNION ALL SELECT 'any time', '2026-01-05'::timestamptz + i * interval '4321.7 seconds' FROM generate_series(1, 29) AS i) AS s,
+  unnest(ARRAY[interval '1 hour', '1 day', '9 days 5 hours']) AS width,
+  LATERAL (SELECT count(*) AS rows, sum(v.paid) AS paid FROM visits AS v WHERE at >= a AND at < a + width) AS exact;
+SELECT parts, when_asked, bool_and(c.lower_bound = rows AND c.upper_bound = rows AND round(s.lower_bound::numeric, 2) = paid AND round(s.upper_bound::numeric, 2) = paid) AS exact,
+  bool_and(rows BETWEEN c.lower_bound AND c.upper_bound AND paid BETWEEN s.lower_bound - 1e-6 AND s.upper_bound + 1e-6) AS held, bool_and(c.upper_bound - c.lower_bound <= 74) AS within_two_hours
+FROM rolled, asked, LATERAL approx_count_ci(d, r) AS c, LATERAL approx_sum_ci(d, r, measure => '2') AS s GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- ---------------------------------------------------------------------------------------------
 -- Stored, written and read.

@@ -1,0 +1,222 @@
+// A density's cells, added to others'. Those of its measures are the same, less those without any sum.
+#include "core/grid/grid_cells.h"
+
+#include "core/density/histogram_view.h"
+#include "core/first_true.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+namespace kde {
+
+namespace {
+
+Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
+
+struct ListCell {
+  std::int64_t begin, end;  // keys; of a value equal
+  double weight;
+};
+
+std::vector<ListCell> read_list(const DensityView& view) {
+  std::vector<ListCell> out;
+  for (int b = 0; b < view.blocks(); ++b) {
+    CellReader reader = view.cells(b);
+    StoredCell cell;
+    while (reader.next(&cell)) {
+      if (cell.units == 0) continue;
+      const std::int64_t end = cell.point ? cell.key : cell.key + 1;
+      out.push_back({cell.point ? end : cell.begin, end,
+                     static_cast<double>(cell.units) * view.header().row_unit});
+    }
+  }
+  return out;
+}
+
+// Whole numbers of 10^-digits; kNoValueDigits: unknown.
+int digits_of(const Header& h) {
+  if (!(h.lattice_step > 0)) return kNoValueDigits;
+  double scale = 1;
+  for (int digits = 0; digits <= kMostValueDigits; ++digits, scale *= 10) {
+    if (h.lattice_scale == scale) return digits;
+    if (h.lattice_scale == 0 && digits == 0 && h.lattice_step == std::floor(h.lattice_step) &&
+        h.lattice_offset == std::floor(h.lattice_offset))
+      return 0;
+  }
+  return kNoValueDigits;
+}
+
+// Ends as they are stored, for the cells of the grid that they are of.
+class CellFinder {
+ public:
+  CellFinder(const RoundEnds& ends, const Header& header) : ends_(ends), header_(header) {}
+
+  double value(std::int64_t key) const {
+    if (header_.grid_level > 0) return ends_.end(header_.grid_level - 1, key >> 1);
+    if (header_.lattice_step > 0) return header_.lattice_point(static_cast<double>(key));
+    return value_of_key(key);
+  }
+
+  // The finest cell with that range in it; the outermost are stored no wider than the column. False
+  // if there is none.
+  bool find(const ListCell& cell, GridEntry* out) {
+    out->rows = cell.weight;
+    out->x = value(cell.begin);
+    out->level = -1;
+    if (cell.begin == cell.end) return std::isfinite(out->x);
+    const double low = out->x;
+    const double high = value(cell.end);
+    const double inside = low / 2 + high / 2;
+    if (!(inside > low && inside < high)) return false;
+    const auto holds = [&](int level) {
+      if (!(std::fabs(inside) < kMostIndex * ends_.step(level))) return false;
+      const std::int64_t k = ends_.cell(level, inside);
+      return ends_.end(level, k) <= low && ends_.end(level, k + 1) >= high;
+    };
+    // Mostly as wide as the one before.
+    if (!holds(level_) || (level_ > 0 && holds(level_ - 1)))
+      level_ = first_true(0, ends_.levels(), holds);
+    if (level_ == ends_.levels()) {
+      level_ = 0;
+      return false;
+    }
+    out->level = level_;
+    out->x = ends_.end(level_, ends_.cell(level_, inside));
+    return true;
+  }
+
+ private:
+  const RoundEnds& ends_;
+  const Header& header_;
+  int level_ = 0;
+};
+
+// One measure's sums, cell by cell of the column.
+class SumsReader {
+ public:
+  SumsReader(const Header* density, int k) : view_(density, k) {
+    for (int p = 0; p < kMeasureParts; ++p)
+      if (has(p)) list_[p] = read_list(view_.part(static_cast<MeasurePart>(p)));
+  }
+
+  const MeasureHeader& header() const { return view_.header(); }
+  bool has(int p) const { return header().has(static_cast<MeasurePart>(p)); }
+  const Header& part(int p) const { return view_.part(static_cast<MeasurePart>(p)).header(); }
+
+  MeasureSums next(const ListCell& cell) {
+    double weight[kMeasureParts] = {};
+    for (int p = 0; p < kMeasureParts; ++p) {
+      const std::size_t at = at_[p];
+      if (at == list_[p].size() || list_[p][at].end != cell.end ||
+          (list_[p][at].begin == list_[p][at].end) != (cell.begin == cell.end))
+        continue;
+      weight[p] = list_[p][at].weight;
+      ++at_[p];
+    }
+    return sums_of(weight, cell.weight);
+  }
+  bool at_end() const {
+    for (int p = 0; p < kMeasureParts; ++p)
+      if (at_[p] < list_[p].size()) return false;
+    return true;
+  }
+  MeasureSums special(SpecialX x, double rows) const {
+    double weight[kMeasureParts] = {};
+    for (int p = 0; p < kMeasureParts; ++p) {
+      if (!has(p)) continue;
+      const Header& h = part(p);
+      weight[p] = x == SpecialX::nan                 ? h.nans
+                  : x == SpecialX::negative_infinity ? h.negative_infinities
+                                                     : h.positive_infinities;
+    }
+    return sums_of(weight, rows);
+  }
+  // How far sums below any x may be off, in units.
+  double error(MeasurePart p) const {
+    const int at = static_cast<int>(p);
+    return has(at) ? part(at).error * part(at).rows * header().scale : 0;
+  }
+
+ private:
+  // In units.
+  MeasureSums sums_of(const double (&weight)[kMeasureParts], double rows) const {
+    return MeasureSums{has(0) ? weight[0] : rows, weight[1] - weight[2], weight[3]}.times(
+        header().scale);
+  }
+
+  MeasureView view_;
+  std::vector<ListCell> list_[kMeasureParts];
+  std::size_t at_[kMeasureParts] = {};
+};
+
+}  // namespace
+
+Status GridCells::add(const Header& density) {
+  if (Status s = settle(); !s.ok()) return s;
+  const Header& h = density;
+  specials_.nulls += h.nulls;
+  specials_.nans += h.nans;
+  specials_.negative_infinities += h.negative_infinities;
+  specials_.positive_infinities += h.positive_infinities;
+  if (h.cell_rows > 0) totals_.merge(h.cell_rows, h.sample_rows, h.min, h.max, h.mean, h.variance);
+  error_rows_ += h.error * h.rows;
+  try {
+    const std::vector<ListCell> list = read_list(DensityView(&h));
+    std::vector<SumsReader> reader;
+    // Of each measure what its sums are brought to the units and the origin here by.
+    std::vector<double> by, shift;
+    for (int k = 0; k < measures_; ++k) {
+      const SumsReader& r = reader.emplace_back(&h, k);
+      const MeasureHeader& m = r.header();
+      Measure& to = measure_[k];
+      const bool whole = m.decimals < kNoDecimals;
+      const double origin = whole ? std::nearbyint(m.origin / m.unit) : m.origin / m.unit;
+      if (m.rows > 0) {
+        agree(k, m.decimals, origin);
+        to.totals.merge(m.rows, std::max(r.has(0) ? r.part(0).sample_rows : m.rows, 1.0), m.min,
+                        m.max, m.mean, m.variance);
+      }
+      const double units = to.units_of_one() * m.unit;
+      by.push_back(to.decimals < kNoDecimals ? std::nearbyint(units) : units);
+      shift.push_back(to.origin - origin * by.back());
+      to.sum_error += by.back() * (r.error(MeasurePart::above) + r.error(MeasurePart::below)) +
+                      m.slack * to.units_of_one();
+      to.squares_error += by.back() * by.back() * r.error(MeasurePart::squares);
+    }
+    const auto in_units_here = [&](int k, const MeasureSums& s) {
+      const auto at = static_cast<std::size_t>(k);
+      return MeasureSums{s.rows, s.sum * by[at], s.squares * by[at] * by[at]}.moved(shift[at]);
+    };
+    CellFinder finder(ends_, h);
+    const bool values =
+        std::all_of(list.begin(), list.end(), [](const ListCell& c) { return c.begin == c.end; });
+    if (!values) digits_ = std::max(digits_, digits_of(h));
+    for (const ListCell& cell : list) {
+      GridEntry entry;
+      if (!finder.find(cell, &entry)) return invalid("a cell is none of the grid's");
+      if (values) note_digits(entry.x);
+      double slot[2 + 3 * kMaxMeasures];
+      for (int k = 0; k < measures_; ++k) {
+        SumsReader& r = reader[static_cast<std::size_t>(k)];
+        put_sums(slot, k, in_units_here(k, r.next(cell)));
+      }
+      if (Status s = add_cell(entry, slot); !s.ok()) return s;
+      // Not to be filled by one alone.
+      if (size() > 2 * most_)
+        if (Status s = fit_into_most(); !s.ok()) return s;
+    }
+    const double rows[kSpecialX] = {h.nans, h.negative_infinities, h.positive_infinities};
+    for (int k = 0; k < measures_; ++k) {
+      const SumsReader& r = reader[static_cast<std::size_t>(k)];
+      if (!r.at_end()) return invalid("a measure has sums in other cells than the column");
+      for (int x = 0; x < kSpecialX; ++x)
+        measure_[k].special[x].add(in_units_here(k, r.special(static_cast<SpecialX>(x), rows[x])));
+    }
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory");
+  }
+  return fit_into_most();
+}
+
+}  // namespace kde
