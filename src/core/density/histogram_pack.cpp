@@ -96,7 +96,9 @@ double HistogramPacking::rows(std::uint64_t units) const {
 }
 
 std::uint64_t HistogramPacking::units(double rows) const {
-  return static_cast<std::uint64_t>(std::nearbyint(rows / unit_));
+  const double units = rows / unit_;
+  // Without a call, where a half is told.
+  return static_cast<std::uint64_t>(units < 0x1p51 ? units + 0.5 : std::nearbyint(units));
 }
 
 void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) {

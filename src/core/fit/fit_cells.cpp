@@ -109,7 +109,7 @@ void describe_model(const RoundEnds& round_ends, const GridList& list, const Gri
   std::snprintf(report->model, sizeof report->model, "every row; %s", ends);
 }
 
-Status fit(GridCells* cells, const FitOptions& options, std::size_t budget, const Control& control,
+Status fit(GridCells* cells, const FitOptions& options, const GridBytes& bytes, const Control& control,
            DensityBytes* density, FitReport* report) {
   *report = {};
   Header header{};
@@ -126,7 +126,7 @@ Status fit(GridCells* cells, const FitOptions& options, std::size_t budget, cons
   const Stopwatch watch;
   GridEncoder encoder(*cells, list, header, options.measure_types, control);
   if (Status s = encoder.prepare(); !s.ok()) return s;
-  const GridCut cut = encoder.best(budget);
+  const GridCut cut = encoder.best(bytes);
   if (Status s = encoder.write(cut, density); !s.ok()) return s;
   describe_model(cells->ends(), list, cut, encoder.has_all_values(), report);
   report->estimate_ms = watch.ms();
@@ -173,10 +173,10 @@ Status describe_cells(GridCells* cells, const FitOptions& options, Header* heade
   return Status::success();
 }
 
-Status fit_cells(GridCells* cells, const FitOptions& options, std::size_t budget,
+Status fit_cells(GridCells* cells, const FitOptions& options, const GridBytes& bytes,
                  const Control& control, DensityBytes* density, FitReport* report) noexcept {
   try {
-    return fit(cells, options, budget, control, density, report);
+    return fit(cells, options, bytes, control, density, report);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   } catch (...) {

@@ -12,7 +12,7 @@ namespace kde {
 // options: the value's type and its lattice, the measures' types, and whether it is added up. Errors:
 // invalid_argument (no value at all, or too many rows), cancelled, out_of_memory, out_of_range of a
 // measure.
-Status fit_cells(GridCells* cells, const FitOptions& options, std::size_t budget,
+Status fit_cells(GridCells* cells, const FitOptions& options, const GridBytes& bytes,
                  const Control& control, DensityBytes* density, FitReport* report) noexcept;
 
 // What the ends of a cut's cells are: "exact at each hour", "exact at steps of 0.01".

@@ -30,8 +30,11 @@ constexpr std::size_t kFewCells = 1024;
 constexpr std::size_t kLeastBitsOfCell = 2;
 // Those of the tails take some hundred bytes.
 constexpr std::size_t kLeastWithTails = 1536;
-// Trials to find the limit.
-constexpr int kTrials = 8;
+// Of the bytes that a first trial aims at.
+constexpr double kLess = 0.95;
+// For less bytes than that there are so many.
+constexpr std::size_t kFewBytes = 32768;
+constexpr int kManyTrials = 8;
 // Rows are stored up to here as they are.
 constexpr double kMostWhole = 0x1p53;
 
@@ -234,6 +237,7 @@ Status GridEncoder::prepare() {
   if (Status s = check_finite(); !s.ok()) return s;
   if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   list_entries();
+  list_nodes();
   const bool by_themselves = std::any_of(entries_.begin(), entries_.end(), [this](const Entry& e) {
     return std::fabs(e.x) >= kMostIndex * cells_.ends().step(std::max(list_.finest, 0));
   });
@@ -286,42 +290,70 @@ void GridEncoder::put_range(int level, std::size_t begin, std::size_t end) {
   ++ranges_;
 }
 
-// Entries that lie in one cell, or all; none else is in that cell of level `widest`. False for too
-// many.
-bool GridEncoder::divide(const GridCut& cut, std::size_t begin, std::size_t end, int widest,
-                         std::size_t most_cells) {
-  if (cut_.size() > most_cells) return false;
-  const Entry& first = entries_[begin];
-  int level = first.own;
-  for (std::size_t i = begin + 1; i < end; ++i) level = std::max(level, entries_[i].together);
-  // A value at an end is in no cell, and one that lies alone is where it is.
-  const int wide = std::max(level, std::min(cut.floor, widest));
-  const bool is_cell = level <= widest && (end - begin > 1 || first.inside || level <= cut.floor);
-  if (is_cell && !is_divided(cut, level, begin, end)) {
-    put_range(wide, begin, end);
-    return true;
+// The cells of all levels that hold several entries, and these, each after the one that holds it. From
+// the right: at an entry begin those cells whose level is below that at which it is together with the
+// one before.
+void GridEncoder::list_nodes() {
+  struct Open {
+    int level;
+    std::size_t end;
+  };
+  std::vector<Open> open;  // the lowest last
+  const auto add = [this](std::size_t begin, std::size_t end, int level) {
+    nodes_.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), 0, 0,
+                      static_cast<std::int16_t>(level), 0});
+  };
+  const int top = cells_.ends().levels();
+  nodes_.reserve(2 * entries_.size());
+  for (std::size_t i = entries_.size(); i-- > 0;) {
+    add(i, i + 1, entries_[i].own);
+    const int with_before = i > 0 ? entries_[i].together : top + 1;
+    std::size_t end = i + 1;
+    for (; !open.empty() && open.back().level < with_before; open.pop_back()) {
+      end = open.back().end;
+      add(i, end, open.back().level);
+    }
+    if (i > 0 && (open.empty() || open.back().level > with_before))
+      open.push_back({with_before, end});
   }
-  if (end - begin == 1) {
-    if (first.inside)
-      put_range(first.own, begin, end);
-    else
-      cut_.push_back({begin, end, first.x, first.x});
-    return true;
+  std::reverse(nodes_.begin(), nodes_.end());
+  std::vector<std::uint32_t> within;
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    Node& node = nodes_[n];
+    for (; !within.empty() && nodes_[within.back()].end <= node.begin; within.pop_back())
+      nodes_[within.back()].next = n;
+    node.widest = static_cast<std::int16_t>(top - 1);
+    if (!within.empty()) {
+      node.widest = static_cast<std::int16_t>(nodes_[within.back()].level - 1);
+      ++nodes_[within.back()].parts;
+    }
+    within.push_back(n);
   }
-  std::size_t from = begin;
-  for (std::size_t i = begin + 1; i <= end; ++i) {
-    if (i < end && entries_[i].together < level) continue;
-    if (!divide(cut, from, i, level - 1, most_cells)) return false;
-    from = i;
-  }
-  return true;
+  for (const std::uint32_t n : within) nodes_[n].next = static_cast<std::uint32_t>(nodes_.size());
 }
 
+// False for too many cells.
 bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
   cut_.clear();
   ranges_ = 0;
-  return entries_.empty() ||
-         divide(cut, 0, entries_.size(), cells_.ends().levels() - 1, most_cells);
+  for (std::size_t n = 0; n < nodes_.size() && cut_.size() <= most_cells;) {
+    const Node& node = nodes_[n];
+    const Entry& first = entries_[node.begin];
+    const bool alone = node.parts == 0;
+    // A value at an end is in no cell; one that is alone below the floor is where it is.
+    const bool is_cell =
+        node.level <= node.widest && (!alone || first.inside || node.level <= cut.floor);
+    if (is_cell && !is_divided(cut, node.level, node.begin, node.end)) {
+      put_range(std::max<int>(node.level, std::min<int>(cut.floor, node.widest)), node.begin,
+                node.end);
+      n = node.next;
+      continue;
+    }
+    if (alone && first.inside) put_range(first.own, node.begin, node.end);
+    if (alone && !first.inside) cut_.push_back({node.begin, node.end, first.x, first.x});
+    ++n;
+  }
+  return cut_.size() <= most_cells;
 }
 
 // -------------------------------------------------------------------------------------- storage
@@ -434,16 +466,16 @@ std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {
   return bytes > 0 ? bytes : most + 1;
 }
 
-GridCut GridEncoder::best(std::size_t most) {
-  const std::size_t budget = most - most / kPlanned;
-  const auto fits = [&](const GridCut& cut, std::size_t bytes) {
-    return bytes_of(cut, bytes) <= bytes;
+GridCut GridEncoder::best(const GridBytes& bytes) {
+  const std::size_t budget = bytes.finer - bytes.finer / kPlanned;
+  const auto fits = [&](const GridCut& cut, std::size_t most) {
+    return bytes_of(cut, most) <= most;
   };
   // All that there is.
   const GridCut whole = {0, 0};
   if (fits(whole, budget)) return whole;
   const bool times = cells_.ends().chain() != Chain::decimal;
-  const std::size_t for_floor = times ? budget : budget / 2;
+  const std::size_t for_floor = times ? bytes.most - bytes.most / kPlanned : budget / 2;
   const auto n = static_cast<int>(floors_.size());
   GridCut cut;
   for (const bool tails : {true, false}) {
@@ -453,23 +485,52 @@ GridCut GridEncoder::best(std::size_t most) {
       return fits(cut, for_floor);
     });
     cut.floor = floors_[static_cast<std::size_t>(first)];
-    if (fits(cut, budget)) break;
+    if (fits(cut, times ? for_floor : budget)) break;
   }
   if (!fits(cut, budget)) return cut;
-  // The least limit, found by halves of its logarithm.
-  double low = 0;
-  double high = std::log2(std::max(entries_.back().below + entries_.back().rows, 2.0));
-  for (int i = 0; i < kTrials && !control_.stop_requested(); ++i) {
-    const double middle = (low + high) / 2;
-    const double limit = std::exp2(middle);
-    if (fits({cut.floor, limit, cut.tails}, budget)) {
-      high = middle;
-      cut.limit = limit;
-    } else {
-      low = middle;
-    }
-  }
+  find_limit(budget, budget < kFewBytes ? kManyTrials : trials_, &cut);
   return cut;
+}
+
+// The least limit that fits: bytes are about in proportion to cells, of which one that is divided
+// becomes as many as it has parts.
+void GridEncoder::find_limit(std::size_t budget, int trials, GridCut* cut) {
+  // Cells that are more where those of so many rows are divided, by eighths of a power of 2.
+  constexpr int kBins = 8 * 200;
+  std::vector<std::size_t> more(kBins);
+  int bin = 0;  // the fullest
+  for (const Node& node : nodes_) {
+    if (node.parts == 0 || node.level > cut->floor) continue;
+    const double rows =
+        entries_[node.end - 1].below + entries_[node.end - 1].rows - entries_[node.begin].below;
+    const int of = std::clamp(static_cast<int>(8 * std::log2(std::max(rows, 1.0))), 0, kBins - 1);
+    more[static_cast<std::size_t>(of)] += node.parts - 1;
+    bin = std::max(bin, of);
+  }
+  // What lists take without cells.
+  const auto fixed = static_cast<double>((1 + kMeasureParts * cells_.measures()) * sizeof(Header));
+  double bytes = static_cast<double>(bytes_of(*cut, budget));
+  double cells = static_cast<double>(cut_.size());
+  const double at_floor = cells;
+  int fits = bin + 1, is_more = -1;  // bins
+  for (int i = 0; i < trials && fits - is_more > 1 && !control_.stop_requested(); ++i) {
+    const double wanted = (static_cast<double>(budget) - fixed) * cells /
+                          std::max(bytes - fixed, 1.0) * (i == 0 ? kLess : 1);
+    int least = bin + 1;
+    for (double n = at_floor; least > 0; --least) {
+      n += static_cast<double>(more[static_cast<std::size_t>(least - 1)]);
+      if (n > wanted) break;
+    }
+    if (least >= fits || least <= is_more) least = (fits + is_more) / 2;
+    GridCut trial = *cut;
+    trial.limit = std::exp2(least / 8.0);
+    // Of one that does not fit, too, it says what a cell takes.
+    bytes = static_cast<double>(bytes_of(trial, 2 * budget));
+    cells = static_cast<double>(cut_.size());
+    const bool does = bytes <= static_cast<double>(budget);
+    (does ? fits : is_more) = least;
+    if (does) cut->limit = trial.limit;
+  }
 }
 
 Status GridEncoder::write(const GridCut& cut, DensityBytes* density) {

@@ -18,6 +18,7 @@
 #include "core/density/bytes.h"
 #include "core/grid/grid_cells.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -38,17 +39,27 @@ struct GridCut {
   bool tails = true;
 };
 
+// The bytes of a density: of its ends at which people ask, and with finer cells beside them.
+struct GridBytes {
+  GridBytes(std::size_t both) : most(both), finer(both) {}
+  GridBytes(std::size_t all, std::size_t of_finer) : most(all), finer(std::min(all, of_finer)) {}
+
+  std::size_t most, finer;
+};
+
 class GridEncoder {
  public:
   // cells, and list, theirs, outlive it. header: all but atoms, blocks, cell_rows and row_unit is
-  // set; of rows that are all of `cells`. measure_types: as many as it has measures.
+  // set; of rows that are all of `cells`. measure_types: as many as it has measures. trials: of best(),
+  // how much of the bytes it uses.
   GridEncoder(const GridCells& cells, const GridList& list, const Header& header,
-              const ValueType* measure_types, const Control& control)
+              const ValueType* measure_types, const Control& control, int trials = 3)
       : cells_(cells),
         list_(list),
         header_(header),
         measure_types_(measure_types),
-        control_(control) {}
+        control_(control),
+        trials_(trials) {}
 
   // Errors: out_of_memory, cancelled; out_of_range of a measure whose squares overflow. This and the
   // following throw std::bad_alloc.
@@ -59,7 +70,7 @@ class GridEncoder {
   // those that take more.
   std::size_t bytes_of(const GridCut& cut, std::size_t most);
   // The best that fits into so many bytes; where none does the coarsest.
-  GridCut best(std::size_t most);
+  GridCut best(const GridBytes& bytes);
   Status write(const GridCut& cut, DensityBytes* density);
   // Of what was written last: whether every value is a point.
   bool has_all_values() const { return ranges_ == 0; }
@@ -79,15 +90,23 @@ class GridEncoder {
   };
   class Part;
 
+  // Some entries that lie in one cell of a level, which no others do; or one by itself.
+  struct Node {
+    std::uint32_t begin, end;
+    std::uint32_t next;           // node that is not within it
+    std::uint32_t parts;          // 0: one entry
+    std::int16_t level, widest;  // the finest cell's, and the coarsest
+  };
+
   void list_entries();
+  void list_nodes();
   int first_level_within(double x, int from) const;
   bool cut_into(const GridCut& cut, std::size_t most_cells);
-  bool divide(const GridCut& cut, std::size_t begin, std::size_t end, int widest,
-              std::size_t most_cells);
   bool is_divided(const GridCut& cut, int level, std::size_t begin, std::size_t end) const;
   void find_lattice_of_values();
   void put_range(int level, std::size_t begin, std::size_t end);
   std::int64_t key_of_end(double x) const;
+  void find_limit(std::size_t budget, int trials, GridCut* cut);
   std::size_t pack(std::size_t most, std::vector<DensityBytes>* out);
   Status check_finite() const;
 
@@ -102,7 +121,9 @@ class GridEncoder {
   const ValueType* measure_types_;
   const Control& control_;
   std::vector<int> floors_;
+  int trials_;  // to find the limit
   std::vector<Entry> entries_;
+  std::vector<Node> nodes_;
   std::vector<Cell> cut_;
   std::size_t ranges_ = 0;
   bool has_nulls_[kMaxMeasures] = {};  // some y are NULL where x is not

@@ -99,7 +99,8 @@ Size grid_bytes_of(const Settings& settings) {
   return bytes + bytes / 2 * static_cast<Size>(Max(settings.measures, 1) - 1);
 }
 
-void finish_cells(const AggregateState& state, Size bytes, kde::DensityBytes* density) {
+void finish_cells(const AggregateState& state, const kde::GridBytes& bytes,
+                  kde::DensityBytes* density) {
   kde::FitReport report;
   check_status(kde::fit_cells(state.cells, options_of(state.settings), bytes, begin_core_work(1),
                               density, &report),
@@ -345,12 +346,13 @@ AggregateState* read_state(const bytea* bytes) {
   return state;
 }
 
-Datum finish_state(const AggregateState& state) {
+Datum finish_state(const AggregateState& state, Size finer) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp aggregate", ALLOCSET_DEFAULT_SIZES);
   auto* density = Owned<kde::DensityBytes>::create(context);
   if (state.summary == nullptr) {
-    finish_cells(state, grid_bytes_of(state.settings), density);
+    const Size most = grid_bytes_of(state.settings);
+    finish_cells(state, {most, finer > 0 ? finer : most}, density);
   } else {
     // A copy, as it is settled.
     constexpr char kDoing[] = "make a density of the values";

@@ -95,7 +95,7 @@ bytea* write_state(AggregateState* state);
 AggregateState* read_state(const bytea* bytes);
 
 // The density, in the current memory context. The state, of which no density waits, has as many
-// rows as before. Interrupts are served.
-Datum finish_state(const AggregateState& state);
+// rows as before. finer: bytes at most that finer cells fill; 0: all. Interrupts are served.
+Datum finish_state(const AggregateState& state, Size finer = 0);
 
 }  // namespace kde_pg

@@ -56,7 +56,7 @@ class ColumnEstimate final : public LineEstimate {
     options_.bandwidth_rows = option_bandwidth_rows;
     options_.seed = static_cast<uint64>(request.asked.seed);
     if (request.bytes == 0) return;
-    options_.budget = request.bytes;
+    options_.budget = Min(request.bytes, kde::kMaxBytes);
     options_.as_counted = options_.seeks_lattice = method == kde::Method::automatic;
   }
 
@@ -67,7 +67,7 @@ class ColumnEstimate final : public LineEstimate {
           context_, kde::chain_of(check_types(request_.key).value_type[0]), request_.key.measures);
   }
   bool takes_cells() const override {
-    return options_.method == kde::Method::automatic && !options_.exact && request_.bytes == 0 &&
+    return options_.method == kde::Method::automatic && !options_.exact &&
            request_.asked.sample_rows <= 0;
   }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
@@ -143,9 +143,10 @@ kde::Status LineEstimate::read_measures(const double* values, uint16 nulls,
   return kde::Status::success();
 }
 
-Size LineEstimate::grid_bytes() const {
+kde::GridBytes LineEstimate::grid_bytes() const {
   const Size bytes = static_cast<Size>(option_density_bytes) * 1024;
-  return bytes + bytes / 2 * (Max(measures(), Size{1}) - 1);
+  const Size most = bytes + bytes / 2 * (Max(measures(), Size{1}) - 1);
+  return {most, request_.bytes > 0 ? request_.bytes : most};
 }
 
 void LineEstimate::set_options(const ColumnTypes& types, const kde::ReadShare& read,

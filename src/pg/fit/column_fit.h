@@ -29,8 +29,9 @@ class LineEstimate : public Estimate {
   void check(const kde::Status& status) const override;
   void describe(DensityFit* fit) const override;
   const kde::FitOptions& options() const { return options_; }
-  // Of cells of every row: kde_aqp.density_bytes, and half of that for each measure after the first.
-  Size grid_bytes() const;
+  // Of cells of every row: kde_aqp.density_bytes, and half of that for each measure after the first;
+  // finer cells of parts no more than the request's.
+  kde::GridBytes grid_bytes() const;
 
  protected:
   ~LineEstimate() = default;

@@ -106,7 +106,7 @@ class GroupEstimate final : public Estimate {
  private:
   // Of all groups.
   Size most_bytes() const {
-    return every_row_ ? Min(kListsOfGroups * column_->grid_bytes(), kde::kMostGroupsBytes)
+    return every_row_ ? Min(kListsOfGroups * column_->grid_bytes().most, kde::kMostGroupsBytes)
                       : kde::kGroupsBytes;
   }
   void read_whole(LookUp* look_up, Size budget, RowReader* reader);

@@ -34,9 +34,11 @@ namespace kde_pg {
 namespace {
 
 // What all parts of a density take, about, and one of them at least.
-constexpr Size kBytesOfParts = Size{4} << 20;
-constexpr Size kBytesOfShards = Size{512} << 10;  // they travel
-constexpr Size kLeastPartBytes = 4096;
+constexpr Size kBytesOfParts = Size{32} << 20;
+constexpr Size kBytesOfShards = Size{8} << 20;  // they travel
+constexpr Size kLeastPartBytes = 16384;
+// A node's finer cells are as those of a part: it is read whenever another one has changed.
+constexpr Size kFinerBytesOfNode = 32768;
 // A part's variance is estimated from its own blocks.
 constexpr int64 kLeastPartBlocks = 128;
 
@@ -135,7 +137,8 @@ struct varlena* fit_part(const DensityRequest& request, Relation relation,
 }
 
 Size bytes_of_each(Size all, int parts) {
-  return Max(kLeastPartBytes, Min(all / Max(parts, 1), kde::kMaxBytes));
+  return Max(kLeastPartBytes,
+             Min(all / Max(parts, 1), static_cast<Size>(option_density_bytes) * 1024));
 }
 
 // ------------------------------------------------------------------------------- leaves of a tree
@@ -267,8 +270,8 @@ void fit_shards(const DensityRequest& request, Relation relation, const Parts& p
 
 // ------------------------------------------------------------------------------------ their sum
 
-// Null where no part has a density.
-struct varlena* sum_of(List* parts, const Settings& settings) {
+// Null where no part has a density. finer: as of finish_state().
+struct varlena* sum_of(List* parts, const Settings& settings, Size finer) {
   AggregateState* state = nullptr;
   ListCell* cell;
   foreach (cell, parts) {
@@ -279,7 +282,7 @@ struct varlena* sum_of(List* parts, const Settings& settings) {
   }
   if (state == nullptr) return nullptr;
   merge_waiting(state);
-  return reinterpret_cast<struct varlena*>(DatumGetPointer(finish_state(*state)));
+  return reinterpret_cast<struct varlena*>(DatumGetPointer(finish_state(*state, finer)));
 }
 
 // Gives parts that have no node the first that has room. Which parts each has: *count lists.
@@ -331,9 +334,9 @@ struct varlena* add_up(const Settings& settings, Parts* parts) {
   }
   for (int k = 0; k < count; ++k) {
     CHECK_FOR_INTERRUPTS();
-    if (node[k]->changed) node[k]->density = sum_of(members[k], settings);
+    if (node[k]->changed) node[k]->density = sum_of(members[k], settings, kFinerBytesOfNode);
   }
-  return sum_of(parts->nodes, settings);
+  return sum_of(parts->nodes, settings, 0);
 }
 
 void keep_parts(int64 id, const Parts& parts) {
@@ -478,8 +481,9 @@ Datum kde_shard_density(PG_FUNCTION_ARGS) {
   request.asked.sample_rows = PG_GETARG_BOOL(5) ? -1 : kAllRowsRead;
   check_incremental(request);
   check_readable(request.key);
-  request.bytes = static_cast<Size>(Max(Min(PG_GETARG_INT32(7), static_cast<int32>(kde::kMaxBytes)),
-                                        static_cast<int32>(kLeastPartBytes)));
+  request.bytes =
+      static_cast<Size>(Max(Min(PG_GETARG_INT32(7), static_cast<int32>(kde::kMostListBytes)),
+                            static_cast<int32>(kLeastPartBytes)));
   // Shards that were filled alike must not give the same blocks.
   request.asked.seed = PG_GETARG_INT64(8) ^ static_cast<int64>(static_cast<uint64>(oid) << 20);
   Relation relation = open_relation(oid);
