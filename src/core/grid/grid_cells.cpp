@@ -157,7 +157,9 @@ Status GridCells::fit_into_most() {
     }
     std::sort(keys.begin(), keys.end());
     const auto fits = [&](int level) {
-      std::size_t cells = size() - table_.size();
+      std::size_t cells = 0;
+      for (int i = 0; i < loose_count_; ++i)
+        if (loose_[i].level > level) cells += loose_[i].table.size();
       std::int64_t last = 0;
       for (std::size_t i = 0; i < keys.size(); ++i) {
         const std::int64_t parent = key_in(level, level_, keys[i]);
@@ -165,7 +167,7 @@ Status GridCells::fit_into_most() {
         last = parent;
         if (cells > most_) return false;
       }
-      return true;
+      return cells <= most_;
     };
     if (Status s = raise_level(first_true(0, ends_.levels() - 1, fits)); !s.ok()) return s;
   }

@@ -178,7 +178,8 @@ std::int64_t GridEncoder::key_of_end(double x) const {
 
 int GridEncoder::first_level_within(double x, int from) const {
   const RoundEnds& ends = cells_.ends();
-  if (x == 0) return ends.levels();
+  // The calendar's years are counted from year 0, so that 1970 is no end of its centuries.
+  if (x == 0 && ends.chain() != Chain::calendar) return ends.levels();
   const int regular = first_true(std::max(from, 0), ends.levels(), [&](int level) {
     return std::fabs(x) < kMostIndex * ends.step(level);
   });
