@@ -109,8 +109,8 @@ void describe_model(const RoundEnds& round_ends, const GridList& list, const Gri
   std::snprintf(report->model, sizeof report->model, "every row; %s", ends);
 }
 
-Status fit(GridCells* cells, const FitOptions& options, const GridBytes& bytes, const Control& control,
-           DensityBytes* density, FitReport* report) {
+Status fit(GridCells* cells, const FitOptions& options, const GridBytes& bytes,
+           const Control& control, DensityBytes* density, FitReport* report) {
   *report = {};
   Header header{};
   if (Status s = describe_cells(cells, options, &header); !s.ok()) return s;

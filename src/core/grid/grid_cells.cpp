@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 #include <numeric>
 #include <vector>
 
@@ -17,6 +18,14 @@ namespace kde {
 namespace {
 
 constexpr std::size_t kFirstBatch = 8, kMostBatch = 512;
+// Rows of other cells that a level may put into one, of all, and so many times the mean of a cell.
+constexpr double kMostShare = 1.0 / 256, kMostOfMean = 64;
+// Levels that may make room for less than one in so many cells.
+constexpr int kMostNarrow = 32;
+constexpr std::size_t kNarrow = 64;
+// Loose rows are few where those within their cell are more than so many times as many, and worth
+// keeping apart where they are such a share of all.
+constexpr double kFew = 16, kHeavy = 1.0 / 1024;
 constexpr double kPowersOfTen[kMostValueDigits + 1] = {
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 constexpr std::uint32_t kMagic = 0x6b646763;
@@ -57,7 +66,7 @@ struct GridCells::SerializedMeasure {
 };
 struct GridCells::Serialized {
   std::uint32_t magic;
-  std::int32_t chain, measures, digits, tables, reserved;
+  std::int32_t chain, measures, digits, tables, by_rows;
   std::uint64_t most;
   Summary::Specials specials;
   SummaryTotals totals;
@@ -144,37 +153,137 @@ Status GridCells::raise_level(int level) {
   return Status::success();
 }
 
-// As many cells as there may be, at the finest level at which that is so: the coarser the fewer.
+// The finest level above the present one at which cells are not too many: the coarser the fewer. False
+// where many rows of several values would be in one cell, or one level after another hardly makes room.
+bool GridCells::find_level(int* level) {
+  std::vector<std::pair<std::int64_t, double>> cells;
+  cells.reserve(table_.size());
+  for (std::size_t i = 0; i < table_.capacity(); ++i)
+    if (table_.is_used(i)) cells.emplace_back(table_.key_at(i), table_.slot(i)[1]);
+  std::sort(cells.begin(), cells.end());
+  const auto fits = [&](int to) {
+    std::size_t n = 0;
+    for (int i = 0; i < loose_count_; ++i)
+      if (loose_[i].level > to) n += loose_[i].table.size();
+    std::int64_t last = 0;
+    for (std::size_t i = 0; i < cells.size() && n <= most_; ++i) {
+      const std::int64_t parent = key_in(to, level_, cells[i].first);
+      if (i == 0 || parent != last) ++n;
+      last = parent;
+    }
+    return n <= most_;
+  };
+  *level = first_true(level_ + 1, ends_.levels() - 1, fits);
+  std::size_t parents = 0;
+  double all = 0, most = 0, own = 0, heaviest = 0;
+  std::int64_t last = 0;
+  for (const auto& [key, rows] : cells) {
+    const std::int64_t parent = key_in(*level, level_, key);
+    if (parents == 0 || parent != last) {
+      own = heaviest = 0;
+      ++parents;
+    }
+    last = parent;
+    own += rows;
+    if (!is_inside(level_, key)) heaviest = std::max(heaviest, rows);
+    most = std::max(most, own - heaviest);
+    all += rows;
+  }
+  if (parents + parents / kNarrow > cells.size()) ++narrow_;
+  return most <= std::max(kMostShare, kMostOfMean / static_cast<double>(most_)) * all &&
+         narrow_ <= kMostNarrow;
+}
+
 Status GridCells::fit_into_most() {
-  if (level_ < 0 && size() > most_) {
-    std::vector<std::int64_t> keys;
+  while (size() > most_ && level_ + 1 < ends_.levels()) {
     try {
-      keys.reserve(table_.size());
-      for (std::size_t i = 0; i < table_.capacity(); ++i)
-        if (table_.is_used(i)) keys.push_back(table_.key_at(i));
+      int level = ends_.levels() - 1;
+      by_rows_ = by_rows_ || (ends_.chain() == Chain::decimal && !find_level(&level));
+      if (by_rows_) return put_light_together();
+      if (ends_.chain() != Chain::decimal) (void)find_level(&level);
+      if (Status s = raise_level(level); !s.ok()) return s;
     } catch (const std::bad_alloc&) {
       return out_of_memory();
     }
-    std::sort(keys.begin(), keys.end());
-    const auto fits = [&](int level) {
-      std::size_t cells = 0;
-      for (int i = 0; i < loose_count_; ++i)
-        if (loose_[i].level > level) cells += loose_[i].table.size();
-      std::int64_t last = 0;
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        const std::int64_t parent = key_in(level, level_, keys[i]);
-        if (i == 0 || parent != last) ++cells;
-        last = parent;
-        if (cells > most_) return false;
-      }
-      return cells <= most_;
-    };
-    if (Status s = raise_level(first_true(0, ends_.levels() - 1, fits)); !s.ok()) return s;
   }
-  // Mostly it is the next one.
-  while (size() > most_ && level_ + 1 < ends_.levels())
-    if (Status s = raise_level(level_ + 1); !s.ok()) return s;
   return Status::success();
+}
+
+struct GridCells::Place {
+  GridEntry entry;
+  const double* slot;
+};
+
+// A value before the cells that begin at it, of these the coarser first.
+void GridCells::list_places(std::vector<Place>* out) const {
+  out->reserve(size());
+  for_each_table([&](int level, const GridTable& table) {
+    for (std::size_t i = 0; i < table.capacity(); ++i) {
+      if (!table.is_used(i)) continue;
+      const std::int64_t key = table.key_at(i);
+      const int of = is_inside(level, key) ? level : -1;
+      out->push_back({{begin_of(level, key), table.slot(i)[1], of}, table.slot(i)});
+    }
+  });
+  std::sort(out->begin(), out->end(), [](const Place& a, const Place& b) {
+    if (a.entry.x != b.entry.x) return a.entry.x < b.entry.x;
+    if ((a.entry.level < 0) != (b.entry.level < 0)) return a.entry.level < 0;
+    return a.entry.level > b.entry.level;
+  });
+}
+
+// Of all cells those with the least rows, so that half of the room is left.
+Status GridCells::put_light_together() {
+  std::vector<Place> places;
+  list_places(&places);
+  std::vector<GridEntry> entries;
+  entries.reserve(places.size());
+  for (const Place& p : places) entries.push_back(p.entry);
+  const GridTree tree(ends_, entries);
+  const auto count = [&](const GridCut& cut, const auto& put) {
+    std::size_t cells = 0;
+    for (std::size_t n = 0; n < tree.nodes().size(); ++cells) {
+      const GridTree::Node& node = tree.nodes()[n];
+      const bool together = node.parts > 0 && node.is_in_a_cell() && !tree.is_divided(cut, node);
+      if (node.parts == 0 || together) put(node, together);
+      cells -= node.parts > 0 && !together ? 1 : 0;
+      n = together ? node.next : n + 1;
+    }
+    return cells;
+  };
+  // Some of the room is for ends that are round everywhere.
+  const auto cells_at = [&](int floor) {
+    return count({floor}, [](const GridTree::Node&, bool) {});
+  };
+  GridCut cut;
+  cut.floor = first_true(std::max(level_, 0), ends_.levels(),
+                         [&](int floor) { return cells_at(floor) <= most_ / 4; });
+  const GridTree::Limits limits(tree, cut.floor);
+  cut.limit = limits.limit(
+      limits.least(static_cast<double>(cells_at(cut.floor)), static_cast<double>(most_) / 2));
+
+  // Into tables of their own, as what they had is read meanwhile.
+  GridCells to(memory_, ends_.chain(), measures_, most_);
+  to.set_level(level_);
+  Status status;
+  std::vector<double> slot(table_.stride());
+  count(cut, [&](const GridTree::Node& node, bool together) {
+    if (!status.ok()) return;
+    GridEntry entry = places[node.begin].entry;
+    std::fill(slot.begin(), slot.end(), 0.0);
+    for (std::uint32_t i = node.begin; i < node.end; ++i)
+      for (std::size_t s = 1; s < slot.size(); ++s) slot[s] += places[i].slot[s];
+    entry.rows = slot[1];
+    if (together)
+      entry = {ends_.end(node.level, ends_.cell(node.level, entry.x)), slot[1], node.level};
+    status = to.add_cell(entry, slot.data());
+  });
+  std::swap(table_, to.table_);
+  std::swap(loose_, to.loose_);
+  std::swap(loose_count_, to.loose_count_);
+  std::swap(loose_capacity_, to.loose_capacity_);
+  to.release();
+  return status;
 }
 
 // Of a level coarser than level_.
@@ -369,7 +478,11 @@ Status GridCells::find_or_add(double x, std::int64_t key, std::size_t* at) {
   table_.put(*at, key);
   if (size() <= most_) return Status::success();
   if (Status s = fit_into_most(); !s.ok()) return s;
-  *at = table_.slot_of(key_of_row(x));
+  // It may have been put into another.
+  key = key_of_row(x);
+  if (Status s = table_.make_room(memory_); !s.ok()) return s;
+  *at = table_.slot_of(key);
+  if (!table_.is_used(*at)) table_.put(*at, key);
   return Status::success();
 }
 
@@ -417,6 +530,7 @@ Status GridCells::merge(GridCells* other) {
   if (other->totals_.count() > 0) totals_.merge(other->totals_);
   digits_ = std::max(digits_, other->digits_);
   error_rows_ += other->error_rows_;
+  by_rows_ = by_rows_ || other->by_rows_;
   for (int k = 0; k < measures_; ++k) {
     Measure& m = measure_[k];
     Measure& from = other->measure_[k];
@@ -437,49 +551,72 @@ Status GridCells::merge(GridCells* other) {
   return fit_into_most();
 }
 
-// By x; a value before the cells that begin at it, of these the coarser first.
 Status GridCells::list(GridList* out) {
   if (Status s = settle(); !s.ok()) return s;
   try {
-    struct Place {
-      GridEntry entry;
-      const double* slot;
-    };
     std::vector<Place> all;
-    all.reserve(size());
-    for_each_table([&](int level, const GridTable& table) {
-      for (std::size_t i = 0; i < table.capacity(); ++i) {
-        if (!table.is_used(i)) continue;
-        const std::int64_t key = table.key_at(i);
-        all.push_back({{begin_of(level, key), table.slot(i)[1], is_inside(level, key) ? level : -1},
-                       table.slot(i)});
-      }
-    });
-    std::sort(all.begin(), all.end(), [](const Place& a, const Place& b) {
-      if (a.entry.x != b.entry.x) return a.entry.x < b.entry.x;
-      if ((a.entry.level < 0) != (b.entry.level < 0)) return a.entry.level < 0;
-      return a.entry.level > b.entry.level;
-    });
+    list_places(&all);
     *out = {};
-    out->finest = level_;
-    out->coarsest = level_;
+    out->finest = out->coarsest = level_;
     const auto measures = static_cast<std::size_t>(measures_);
+    std::vector<double> below(all.size() + 1);
+    std::vector<MeasureSums> sums(all.size() * measures);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      below[i + 1] = below[i] + all[i].entry.rows;
+      for (std::size_t k = 0; k < measures; ++k)
+        sums[i * measures + k] = sums_in(all[i].slot, static_cast<int>(k));
+    }
+    const auto move = [&](std::size_t from, std::size_t to) {
+      all[to].entry.rows += all[from].entry.rows;
+      for (std::size_t k = 0; k < measures; ++k)
+        sums[to * measures + k].add(sums[from * measures + k]);
+    };
+    // Of cells with rows that were put elsewhere, each within the one before.
+    struct Moved {
+      double end, rows;
+      std::array<double, kMaxMeasures> sum, squares;
+    };
+    std::vector<Moved> moved;
     out->entries.reserve(all.size());
     out->sums.reserve(all.size() * measures);
-    double end = -std::numeric_limits<double>::infinity();  // of the last cell that is coarser
-    for (const Place& p : all) {
-      if (p.entry.x < end) {
-        out->entries.back().rows += p.entry.rows;
-        for (std::size_t k = 0; k < measures; ++k)
-          out->sums[out->sums.size() - measures + k].add(sums_in(p.slot, static_cast<int>(k)));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const GridEntry& e = all[i].entry;
+      while (!moved.empty() && moved.back().end <= e.x) moved.pop_back();
+      if (e.level > level_) {
+        const double end = ends_.end(e.level, ends_.cell(e.level, e.x) + 1);
+        std::size_t last = i + 1;
+        while (last < all.size() && all[last].entry.x < end) ++last;
+        const double within = below[last] - below[i + 1];
+        if (last > i + 1 && within > kFew * e.rows && within > kHeavy * below.back()) {
+          const auto middle = static_cast<std::size_t>(
+              std::upper_bound(below.begin() + static_cast<std::ptrdiff_t>(i) + 2,
+                               below.begin() + static_cast<std::ptrdiff_t>(last),
+                               below[i + 1] + within / 2) -
+              below.begin() - 1);
+          Moved m = moved.empty() ? Moved{} : moved.back();
+          m.end = end;
+          m.rows += e.rows;
+          for (std::size_t k = 0; k < measures; ++k) {
+            const MeasureSums& s = sums[i * measures + k];
+            m.sum[k] += std::sqrt(s.rows * std::max(s.squares, 0.0));
+            m.squares[k] += std::max(s.squares, 0.0);
+            out->sum_error[k] = std::max(out->sum_error[k], m.sum[k]);
+            out->squares_error[k] = std::max(out->squares_error[k], m.squares[k]);
+          }
+          out->error_rows = std::max(out->error_rows, m.rows);
+          moved.push_back(m);
+          move(i, middle);
+          continue;
+        }
+        for (std::size_t j = i + 1; j < last; ++j) move(j, i);
+        out->coarsest = std::max(out->coarsest, e.level);
+        out->entries.push_back(e);
+        for (std::size_t k = 0; k < measures; ++k) out->sums.push_back(sums[i * measures + k]);
+        i = last - 1;
         continue;
       }
-      if (p.entry.level > level_) {
-        end = ends_.end(p.entry.level, ends_.cell(p.entry.level, p.entry.x) + 1);
-        out->coarsest = std::max(out->coarsest, p.entry.level);
-      }
-      out->entries.push_back(p.entry);
-      for (int k = 0; k < measures_; ++k) out->sums.push_back(sums_in(p.slot, k));
+      out->entries.push_back(e);
+      for (std::size_t k = 0; k < measures; ++k) out->sums.push_back(sums[i * measures + k]);
     }
   } catch (const std::bad_alloc&) {
     return out_of_memory();
@@ -507,6 +644,7 @@ void GridCells::serialize(void* out) const {
   s.measures = measures_;
   s.digits = digits_;
   s.tables = 1 + loose_count_;
+  s.by_rows = by_rows_ ? 1 : 0;
   s.most = most_;
   s.specials = specials_;
   s.totals = totals_;
@@ -553,6 +691,7 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
     return invalid("cells of a column are out of range");
   most_ = s.most;
   digits_ = s.digits;
+  by_rows_ = s.by_rows != 0;
   specials_ = s.specials;
   totals_ = s.totals;
   error_rows_ = s.error_rows;

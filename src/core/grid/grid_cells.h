@@ -7,6 +7,10 @@
 // ends become cells exactly. So whatever the order of the rows, and however they were divided among
 // workers and added up, the cells are the same, and every count at an end is exact.
 //
+// Where numbers are so uneven that this would put many rows into one cell, it is those of few rows that
+// are put together, each with all that is within a coarser cell (as in a q-digest). New rows go to the
+// finest level even so. Counts then depend on the order of the rows, within what is told of them.
+//
 // Densities are added, too (grid_density.cpp): their cells are of the same grid, so equal ones are
 // added and others nest. Rows of a cell that is coarser than the level stay loose, in a list of
 // their own level, until it is theirs: what is finer beside them is not lost by it.
@@ -21,11 +25,13 @@
 #include "core/density/measure_format.h"
 #include "core/density/round_ends.h"
 #include "core/grid/grid_table.h"
+#include "core/grid/grid_tree.h"
 #include "core/status.h"
 #include "core/summary/measures.h"
 #include "core/summary/summary.h"
 #include "core/summary/totals.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -43,15 +49,14 @@ inline constexpr int kMostValueDigits = 15, kNoValueDigits = 16;
 inline constexpr std::int64_t kGreatestIndexKey = std::int64_t{1} << 53;
 
 // Cells in the order of x, none within another: what a density is made of.
-struct GridEntry {
-  double x;     // the value, or where the cell begins
-  double rows;  // >= 0
-  int level;    // the open cell's; < 0: a value
-};
 struct GridList {
   std::vector<GridEntry> entries;
   std::vector<MeasureSums> sums;   // of each entry each measure's, as of GridCells::Measure
   int finest = -1, coarsest = -1;  // levels
+  // How far counts at ends may be off, in rows, and sums and squares of measures, by where some rows
+  // were put.
+  double error_rows = 0;
+  std::array<double, kMaxMeasures> sum_error = {}, squares_error = {};
 };
 
 // Of a slot.
@@ -110,7 +115,8 @@ class GridCells {
   int digits() const { return digits_; }
   // How far counts at ends may be off, in rows: of densities that were.
   double error_rows() const { return error_rows_; }
-  // What lies within a cell of loose rows becomes theirs. Errors: out_of_memory.
+  // Loose rows that are few beside what lies within their cell are put into the middle of that; else
+  // it becomes theirs. Errors: out_of_memory.
   Status list(GridList* out);
 
   // Of a measure: what a cell has, and rows whose x is special, in units of 10^-digits about
@@ -164,7 +170,12 @@ class GridCells {
   std::int64_t key_of_row(double x) const;
   void set_level(int level);
   Status raise_level(int level);
+  // All cells, by x.
+  struct Place;
+  void list_places(std::vector<Place>* out) const;
   Status fit_into_most();
+  bool find_level(int* level);
+  Status put_light_together();
   Status find_or_add(double x, std::int64_t key, std::size_t* at);
   Status table_of(int level, GridTable** out);
   Status add_cell(const GridEntry& cell, double* slot);
@@ -192,7 +203,9 @@ class GridCells {
   std::size_t most_ = kMostGridCells;
   int level_ = -1;
   int digits_ = 0;
-  GridTable table_;  // of the level
+  bool by_rows_ = false;  // cells of few rows are put together, not all of a level
+  int narrow_ = 0;        // levels that hardly made room
+  GridTable table_;       // of the level
   // 1/step of an even level; 0 where keys take longer.
   double steps_of_one_ = 0;
   // Loose rows, ascending by level; all coarser than level_.

@@ -20,9 +20,6 @@ namespace kde {
 
 namespace {
 
-// A cell of the tails has at most one row in so many of those beyond it. In the tails is what has
-// fewer than one row of the column in so many beyond it.
-constexpr double kTailRows = 16, kCore = 2000;
 constexpr double kSquaresShare = 0x1p-12;
 // Of so many cells squares are stored as they are.
 constexpr std::size_t kFewCells = 1024;
@@ -174,51 +171,6 @@ std::int64_t GridEncoder::key_of_end(double x) const {
       std::nearbyint((x - header_.lattice_offset) / header_.lattice_step));
 }
 
-// ------------------------------------------------------------------------------------- the tree
-
-int GridEncoder::first_level_within(double x, int from) const {
-  const RoundEnds& ends = cells_.ends();
-  // The calendar's years are counted from year 0, so that 1970 is no end of its centuries.
-  if (x == 0 && ends.chain() != Chain::calendar) return ends.levels();
-  const int regular = first_true(std::max(from, 0), ends.levels(), [&](int level) {
-    return std::fabs(x) < kMostIndex * ends.step(level);
-  });
-  // An end of one level is one of all finer ones.
-  return first_true(regular, ends.levels(), [&](int level) { return !ends.is_end(level, x); });
-}
-
-void GridEncoder::list_entries() {
-  const RoundEnds& ends = cells_.ends();
-  entries_.reserve(list_.entries.size());
-  double below = 0;
-  for (const GridEntry& cell : list_.entries) {
-    Entry e;
-    e.x = cell.x;
-    e.rows = cell.rows;
-    e.below = below;
-    e.inside = cell.level >= 0;
-    e.own = e.inside ? cell.level : first_level_within(e.x, list_.finest + 1);
-    e.together = ends.levels();
-    below += cell.rows;
-    if (!entries_.empty()) {
-      const Entry& before = entries_.back();
-      const auto same = [&](int level) {
-        return ends.cell(level, before.x) == ends.cell(level, e.x);
-      };
-      // Mostly soon.
-      int level = std::max(before.own, e.own);
-      int step = 1;
-      while (level < ends.levels() && !same(level)) {
-        level += step;
-        step *= 2;
-      }
-      const int reached = std::min(level, ends.levels());
-      e.together = first_true(std::max({before.own, e.own, reached - step / 2}), reached, same);
-    }
-    entries_.push_back(e);
-  }
-}
-
 Status GridEncoder::check_finite() const {
   for (int k = 0; k < cells_.measures(); ++k) {
     double squares = 0;
@@ -237,13 +189,16 @@ Status GridEncoder::check_finite() const {
 Status GridEncoder::prepare() {
   if (Status s = check_finite(); !s.ok()) return s;
   if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-  list_entries();
-  list_nodes();
-  const bool by_themselves = std::any_of(entries_.begin(), entries_.end(), [this](const Entry& e) {
-    return std::fabs(e.x) >= kMostIndex * cells_.ends().step(std::max(list_.finest, 0));
-  });
-  if (header_.lattice_step == 0 && list_.finest >= 0 && !by_themselves)
-    header_.grid_level = static_cast<std::uint16_t>(list_.finest + 1);
+  tree_.emplace(cells_.ends(), list_.entries);
+  finest_ = cells_.ends().levels() - 1;
+  double farthest = 0;
+  for (const GridTree::Entry& e : tree_->entries()) {
+    finest_ = std::min(finest_, e.inside ? e.own : e.own - 1);
+    farthest = std::max(farthest, std::fabs(e.x));
+  }
+  if (header_.lattice_step == 0 && finest_ >= 0 &&
+      farthest < kMostIndex * cells_.ends().step(finest_))
+    header_.grid_level = static_cast<std::uint16_t>(finest_ + 1);
   for (int k = 0; k < cells_.measures(); ++k) {
     const Summary::Specials& s = cells_.specials();
     const double special_rows[kSpecialX] = {s.nans, s.negative_infinities, s.positive_infinities};
@@ -253,7 +208,7 @@ Status GridEncoder::prepare() {
       has_nulls_[k] = has_nulls_[k] || cells_.measure(k).special[x].rows < special_rows[x];
   }
   const RoundEnds& ends = cells_.ends();
-  const int finest = std::max(list_.finest, 0);
+  const int finest = std::max(finest_, 0);
   if (ends.chain() != Chain::decimal) {
     for (int level = kHourLevel; level < ends.levels(); ++level)
       if (level >= finest) floors_.push_back(level);
@@ -272,79 +227,25 @@ Status GridEncoder::prepare() {
 
 // -------------------------------------------------------------------------------------- the cut
 
-bool GridEncoder::is_divided(const GridCut& cut, int level, std::size_t begin,
-                             std::size_t end) const {
-  if (level >= cells_.ends().levels()) return true;
-  const double all = entries_.back().below + entries_.back().rows;
-  const double below = entries_[begin].below;
-  const double through = entries_[end - 1].below + entries_[end - 1].rows;
-  const double beyond = std::min(below, all - through);
-  const bool in_tail = cut.tails && cells_.ends().chain() == Chain::decimal && beyond * kCore < all;
-  if (in_tail) return through - below > std::min(cut.limit, beyond / kTailRows);
-  return level > cut.floor || through - below > cut.limit;
-}
-
 void GridEncoder::put_range(int level, std::size_t begin, std::size_t end) {
   const RoundEnds& ends = cells_.ends();
-  const std::int64_t k = ends.cell(level, entries_[begin].x);
+  const std::int64_t k = ends.cell(level, list_.entries[begin].x);
   cut_.push_back({begin, end, ends.end(level, k), ends.end(level, k + 1)});
   ++ranges_;
-}
-
-// The cells of all levels that hold several entries, and these, each after the one that holds it. From
-// the right: at an entry begin those cells whose level is below that at which it is together with the
-// one before.
-void GridEncoder::list_nodes() {
-  struct Open {
-    int level;
-    std::size_t end;
-  };
-  std::vector<Open> open;  // the lowest last
-  const auto add = [this](std::size_t begin, std::size_t end, int level) {
-    nodes_.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), 0, 0,
-                      static_cast<std::int16_t>(level), 0});
-  };
-  const int top = cells_.ends().levels();
-  nodes_.reserve(2 * entries_.size());
-  for (std::size_t i = entries_.size(); i-- > 0;) {
-    add(i, i + 1, entries_[i].own);
-    const int with_before = i > 0 ? entries_[i].together : top + 1;
-    std::size_t end = i + 1;
-    for (; !open.empty() && open.back().level < with_before; open.pop_back()) {
-      end = open.back().end;
-      add(i, end, open.back().level);
-    }
-    if (i > 0 && (open.empty() || open.back().level > with_before))
-      open.push_back({with_before, end});
-  }
-  std::reverse(nodes_.begin(), nodes_.end());
-  std::vector<std::uint32_t> within;
-  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
-    Node& node = nodes_[n];
-    for (; !within.empty() && nodes_[within.back()].end <= node.begin; within.pop_back())
-      nodes_[within.back()].next = n;
-    node.widest = static_cast<std::int16_t>(top - 1);
-    if (!within.empty()) {
-      node.widest = static_cast<std::int16_t>(nodes_[within.back()].level - 1);
-      ++nodes_[within.back()].parts;
-    }
-    within.push_back(n);
-  }
-  for (const std::uint32_t n : within) nodes_[n].next = static_cast<std::uint32_t>(nodes_.size());
 }
 
 // False for too many cells.
 bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
   cut_.clear();
   ranges_ = 0;
-  for (std::size_t n = 0; n < nodes_.size() && cut_.size() <= most_cells;) {
-    const Node& node = nodes_[n];
-    const Entry& first = entries_[node.begin];
+  const std::vector<GridTree::Node>& nodes = tree_->nodes();
+  for (std::size_t n = 0; n < nodes.size() && cut_.size() <= most_cells;) {
+    const GridTree::Node& node = nodes[n];
+    const GridTree::Entry& first = tree_->entries()[node.begin];
     const bool alone = node.parts == 0;
     // A value at an end is in no cell; one that is alone below the floor is where it is.
-    const bool is_cell =
-        node.level <= node.widest && (!alone || first.inside || node.level <= cut.floor);
-    if (is_cell && !is_divided(cut, node.level, node.begin, node.end)) {
+    const bool is_cell = node.is_in_a_cell() && (!alone || first.inside || node.level <= cut.floor);
+    if (is_cell && !tree_->is_divided(cut, node)) {
       put_range(std::max<int>(node.level, std::min<int>(cut.floor, node.widest)), node.begin,
                 node.end);
       n = node.next;
@@ -379,10 +280,9 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
   };
   Part rows(*this);
   for (const Cell& cell : cut_) {
-    const Entry& last = entries_[cell.end - 1];
-    rows.add(cell, last.below + last.rows - entries_[cell.begin].below);
+    rows.add(cell, tree_->rows_of(cell.begin, cell.end));
   }
-  take(rows, header_, 0, cells_.error_rows());
+  take(rows, header_, 0, cells_.error_rows() + list_.error_rows);
   if (bytes > most || is_too_long) return 0;
   for (int k = 0; k < cells_.measures(); ++k) {
     const GridCells::Measure& measure = cells_.measure(k);
@@ -390,7 +290,8 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     for (std::size_t c = 0; c < cut_.size(); ++c)
       for (std::size_t i = cut_[c].begin; i < cut_[c].end; ++i) of_cells[c].add(sums(k, i));
     const double by = best_origin(of_cells, measure.decimals < kNoDecimals);
-    const double sums_off = rounding_of_sums(of_cells) + measure.sum_error;
+    const auto at = static_cast<std::size_t>(k);
+    const double sums_off = rounding_of_sums(of_cells) + measure.sum_error + list_.sum_error[at];
     std::array<Part, kMeasureParts> part = {Part(*this), Part(*this), Part(*this), Part(*this)};
     const auto weights_of = [&](const MeasureSums& sums, double(&weight)[kMeasureParts]) {
       const MeasureSums s = sums.moved(by);
@@ -430,7 +331,8 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
       h.sample_rows = std::max(p == 0 ? part[0].rows() : h.sample_rows, 1.0);
       h.mean_error = 0;
       const bool rounds = p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells;
-      const double off[kMeasureParts] = {0, sums_off, sums_off, measure.squares_error};
+      const double off[kMeasureParts] = {list_.error_rows, sums_off, sums_off,
+                                         measure.squares_error + list_.squares_error[at]};
       const std::size_t size =
           take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : 0, off[p]);
       m.bytes += static_cast<std::uint32_t>(size);
@@ -444,10 +346,10 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
 
 // Where every value is known the lattice is that of the values, which may be coarser than the type's.
 void GridEncoder::find_lattice_of_values() {
-  if (list_.finest >= 0 || entries_.size() < 2) return;
+  if (list_.finest >= 0 || list_.entries.size() < 2) return;
   std::vector<WeightedValue> values;
-  values.reserve(entries_.size());
-  for (const Entry& e : entries_) values.push_back({e.x, e.rows});
+  values.reserve(list_.entries.size());
+  for (const GridEntry& e : list_.entries) values.push_back({e.x, e.rows});
   const Lattice lattice = find_lattice(values, control_);
   if (!lattice) return;
   Header h = header_;
@@ -455,7 +357,7 @@ void GridEncoder::find_lattice_of_values() {
   h.lattice_offset = lattice.value(lattice.nearest(h.min));
   h.lattice_scale = lattice.scale;
   if (!lattice_resolved(h)) return;
-  for (const Entry& e : entries_)
+  for (const GridEntry& e : list_.entries)
     if (h.lattice_point(std::nearbyint((e.x - h.lattice_offset) / h.lattice_step)) != e.x) return;
   header_ = h;
 }
@@ -493,38 +395,22 @@ GridCut GridEncoder::best(const GridBytes& bytes) {
   return cut;
 }
 
-// The least limit that fits: bytes are about in proportion to cells, of which one that is divided
-// becomes as many as it has parts.
+// The least limit that fits: bytes are about in proportion to cells.
 void GridEncoder::find_limit(std::size_t budget, int trials, GridCut* cut) {
-  // Cells that are more where those of so many rows are divided, by eighths of a power of 2.
-  constexpr int kBins = 8 * 200;
-  std::vector<std::size_t> more(kBins);
-  int bin = 0;  // the fullest
-  for (const Node& node : nodes_) {
-    if (node.parts == 0 || node.level > cut->floor) continue;
-    const double rows =
-        entries_[node.end - 1].below + entries_[node.end - 1].rows - entries_[node.begin].below;
-    const int of = std::clamp(static_cast<int>(8 * std::log2(std::max(rows, 1.0))), 0, kBins - 1);
-    more[static_cast<std::size_t>(of)] += node.parts - 1;
-    bin = std::max(bin, of);
-  }
+  const GridTree::Limits limits(*tree_, cut->floor);
   // What lists take without cells.
   const auto fixed = static_cast<double>((1 + kMeasureParts * cells_.measures()) * sizeof(Header));
   double bytes = static_cast<double>(bytes_of(*cut, budget));
   double cells = static_cast<double>(cut_.size());
   const double at_floor = cells;
-  int fits = bin + 1, is_more = -1;  // bins
+  int fits = limits.none(), is_more = -1;
   for (int i = 0; i < trials && fits - is_more > 1 && !control_.stop_requested(); ++i) {
     const double wanted = (static_cast<double>(budget) - fixed) * cells /
                           std::max(bytes - fixed, 1.0) * (i == 0 ? kLess : 1);
-    int least = bin + 1;
-    for (double n = at_floor; least > 0; --least) {
-      n += static_cast<double>(more[static_cast<std::size_t>(least - 1)]);
-      if (n > wanted) break;
-    }
+    int least = limits.least(at_floor, wanted);
     if (least >= fits || least <= is_more) least = (fits + is_more) / 2;
     GridCut trial = *cut;
-    trial.limit = std::exp2(least / 8.0);
+    trial.limit = limits.limit(least);
     // Of one that does not fit, too, it says what a cell takes.
     bytes = static_cast<double>(bytes_of(trial, 2 * budget));
     cells = static_cast<double>(cut_.size());

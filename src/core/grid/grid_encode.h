@@ -17,11 +17,12 @@
 #include "core/control.h"
 #include "core/density/bytes.h"
 #include "core/grid/grid_cells.h"
+#include "core/grid/grid_tree.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <vector>
 
 namespace kde {
@@ -31,13 +32,6 @@ inline constexpr std::size_t kGridBytes = std::size_t{256} << 10;
 
 // What rounding may add to bytes as planned is less than one in so many.
 inline constexpr std::size_t kPlanned = 128;
-
-// What is stored: cells of all of the floor's level or finer, and which are divided further.
-struct GridCut {
-  int floor = 0;
-  double limit = std::numeric_limits<double>::infinity();
-  bool tails = true;
-};
 
 // The bytes of a density: of its ends at which people ask, and with finer cells beside them.
 struct GridBytes {
@@ -76,13 +70,6 @@ class GridEncoder {
   bool has_all_values() const { return ranges_ == 0; }
 
  private:
-  struct Entry {
-    double x;  // the value, or where the cell begins
-    double rows, below;
-    int own;       // the finest level at which it is within a cell
-    int together;  // and is so with the entry before
-    bool inside;   // a cell of its own level
-  };
   // One cell of the cut: of entries [begin, end).
   struct Cell {
     std::size_t begin, end;
@@ -90,19 +77,7 @@ class GridEncoder {
   };
   class Part;
 
-  // Some entries that lie in one cell of a level, which no others do; or one by itself.
-  struct Node {
-    std::uint32_t begin, end;
-    std::uint32_t next;           // node that is not within it
-    std::uint32_t parts;          // 0: one entry
-    std::int16_t level, widest;  // the finest cell's, and the coarsest
-  };
-
-  void list_entries();
-  void list_nodes();
-  int first_level_within(double x, int from) const;
   bool cut_into(const GridCut& cut, std::size_t most_cells);
-  bool is_divided(const GridCut& cut, int level, std::size_t begin, std::size_t end) const;
   void find_lattice_of_values();
   void put_range(int level, std::size_t begin, std::size_t end);
   std::int64_t key_of_end(double x) const;
@@ -122,8 +97,8 @@ class GridEncoder {
   const Control& control_;
   std::vector<int> floors_;
   int trials_;  // to find the limit
-  std::vector<Entry> entries_;
-  std::vector<Node> nodes_;
+  std::optional<GridTree> tree_;
+  int finest_ = -1;  // the finest level whose ends all cells end at
   std::vector<Cell> cut_;
   std::size_t ranges_ = 0;
   bool has_nulls_[kMaxMeasures] = {};  // some y are NULL where x is not
