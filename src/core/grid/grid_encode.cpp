@@ -189,6 +189,11 @@ Status GridEncoder::check_finite() const {
 Status GridEncoder::prepare() {
   if (Status s = check_finite(); !s.ok()) return s;
   if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  find_lattice_of_values();
+  if (const int level = of_values_ ? level_on(*of_values_) : -1; level >= 0) {
+    header_ = *of_values_;
+    least_ = level;
+  }
   tree_.emplace(cells_.ends(), list_.entries);
   finest_ = cells_.ends().levels() - 1;
   double farthest = 0;
@@ -244,10 +249,10 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
     const GridTree::Entry& first = tree_->entries()[node.begin];
     const bool alone = node.parts == 0;
     // A value at an end is in no cell; one that is alone below the floor is where it is.
+    const int level = std::max<int>(node.level, std::min<int>(cut.floor, node.widest));
     const bool is_cell = node.is_in_a_cell() && (!alone || first.inside || node.level <= cut.floor);
-    if (is_cell && !tree_->is_divided(cut, node)) {
-      put_range(std::max<int>(node.level, std::min<int>(cut.floor, node.widest)), node.begin,
-                node.end);
+    if (is_cell && level >= least_ && !tree_->is_divided(cut, node)) {
+      put_range(level, node.begin, node.end);
       n = node.next;
       continue;
     }
@@ -346,10 +351,11 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
 
 // Where every value is known the lattice is that of the values, which may be coarser than the type's.
 void GridEncoder::find_lattice_of_values() {
-  if (list_.finest >= 0 || list_.entries.size() < 2) return;
+  const std::vector<GridEntry>& entries = list_.entries;
+  if (list_.finest >= 0 || list_.coarsest >= 0 || entries.size() < 2) return;
   std::vector<WeightedValue> values;
-  values.reserve(list_.entries.size());
-  for (const GridEntry& e : list_.entries) values.push_back({e.x, e.rows});
+  values.reserve(entries.size());
+  for (const GridEntry& e : entries) values.push_back({e.x, e.rows});
   const Lattice lattice = find_lattice(values, control_);
   if (!lattice) return;
   Header h = header_;
@@ -357,9 +363,24 @@ void GridEncoder::find_lattice_of_values() {
   h.lattice_offset = lattice.value(lattice.nearest(h.min));
   h.lattice_scale = lattice.scale;
   if (!lattice_resolved(h)) return;
-  for (const GridEntry& e : list_.entries)
+  for (const GridEntry& e : entries)
     if (h.lattice_point(std::nearbyint((e.x - h.lattice_offset) / h.lattice_step)) != e.x) return;
-  header_ = h;
+  of_values_ = h;
+}
+
+// The finest level whose cells have several points of a lattice, if their ends are points of it, too;
+// else there is none, -1.
+int GridEncoder::level_on(const Header& lattice) const {
+  const RoundEnds& ends = cells_.ends();
+  const int first = first_true(0, ends.levels(),
+                               [&](int level) { return ends.step(level) > lattice.lattice_step; });
+  if (first == ends.levels() || !ends.is_even(first)) return -1;
+  const auto divides = [&](double x) {
+    const double k = std::nearbyint((x - lattice.lattice_offset) / lattice.lattice_step);
+    return lattice.lattice_point(k) == x;
+  };
+  const std::int64_t k = ends.cell(first, lattice.min);
+  return divides(ends.end(first, k)) && divides(ends.end(first, k + 1)) ? first : -1;
 }
 
 std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {
@@ -423,7 +444,7 @@ void GridEncoder::find_limit(std::size_t budget, int trials, GridCut* cut) {
 Status GridEncoder::write(const GridCut& cut, DensityBytes* density) {
   if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   cut_into(cut, std::numeric_limits<std::size_t>::max());
-  if (has_all_values()) find_lattice_of_values();
+  if (has_all_values() && of_values_) header_ = *of_values_;
   std::vector<DensityBytes> lists;
   const std::size_t bytes = pack(std::numeric_limits<std::size_t>::max(), &lists);
   if (bytes == 0)

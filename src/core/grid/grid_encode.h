@@ -79,6 +79,7 @@ class GridEncoder {
 
   bool cut_into(const GridCut& cut, std::size_t most_cells);
   void find_lattice_of_values();
+  int level_on(const Header& lattice) const;
   void put_range(int level, std::size_t begin, std::size_t end);
   std::int64_t key_of_end(double x) const;
   void find_limit(std::size_t budget, int trials, GridCut* cut);
@@ -93,12 +94,14 @@ class GridEncoder {
   const GridCells& cells_;
   const GridList& list_;
   Header header_;
+  std::optional<Header> of_values_;  // with their own lattice, which no type has
   const ValueType* measure_types_;
   const Control& control_;
   std::vector<int> floors_;
   int trials_;  // to find the limit
   std::optional<GridTree> tree_;
   int finest_ = -1;  // the finest level whose ends all cells end at
+  int least_ = 0;    // no cell but a value is finer
   std::vector<Cell> cut_;
   std::size_t ranges_ = 0;
   bool has_nulls_[kMaxMeasures] = {};  // some y are NULL where x is not

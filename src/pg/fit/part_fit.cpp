@@ -334,9 +334,10 @@ struct varlena* add_up(const Settings& settings, Parts* parts) {
   }
   for (int k = 0; k < count; ++k) {
     CHECK_FOR_INTERRUPTS();
-    if (node[k]->changed) node[k]->density = sum_of(members[k], settings, kFinerBytesOfNode);
+    if (node[k]->changed)
+      node[k]->density = sum_of(members[k], settings, count > 1 ? kFinerBytesOfNode : 0);
   }
-  return sum_of(parts->nodes, settings, 0);
+  return count == 1 ? node[0]->density : sum_of(parts->nodes, settings, 0);
 }
 
 void keep_parts(int64 id, const Parts& parts) {
