@@ -45,8 +45,6 @@ bool is_decimal(double y, int digits) {
   return std::fabs(units) < 0x1p51 && units / kPowersOfTen[digits] == y;
 }
 
-double power_of(int decimals) { return decimals < kNoDecimals ? kPowersOfTen[decimals] : 1; }
-
 template <typename T>
 Status allocate_array(const Memory& memory, std::size_t n, T** out) {
   *out = static_cast<T*>(memory.allocate(memory.context, n * sizeof(T)));
@@ -76,6 +74,8 @@ struct GridCells::SerializedTable {
   std::int32_t level, reserved;
   std::uint64_t size;
 };
+
+double power_of(int decimals) { return decimals < kNoDecimals ? kPowersOfTen[decimals] : 1; }
 
 double GridCells::Measure::units_of_one() const { return power_of(decimals); }
 
@@ -173,7 +173,15 @@ bool GridCells::find_level(int* level) {
     }
     return n <= most_;
   };
-  *level = first_true(level_ + 1, ends_.levels() - 1, fits);
+  // Mostly a fine one is enough, and of times the coarse ones take longer.
+  const int top = ends_.levels() - 1;
+  int low = level_ + 1;
+  int high = low;
+  for (int step = 1; high < top && !fits(high); step *= 2) {
+    low = high + 1;
+    high = std::min(high + step, top);
+  }
+  *level = first_true(low, high, fits);
   std::size_t parents = 0;
   double all = 0, most = 0, own = 0, heaviest = 0;
   std::int64_t last = 0;
@@ -355,6 +363,7 @@ void GridCells::move_origin(int k, double to) {
   Measure& m = measure_[k];
   const double by = to - m.origin;
   if (by != 0) {
+    if (m.decimals == kNoDecimals) m.sum_error += kRoundingOfMove * m.totals.rows() * std::fabs(by);
     for_each_slot([&](double* slot) { put_sums(slot, k, sums_in(slot, k).moved(by)); });
     for (MeasureSums& s : m.special) s = s.moved(by);
   }

@@ -59,6 +59,11 @@ struct GridList {
   std::array<double, kMaxMeasures> sum_error = {}, squares_error = {};
 };
 
+// 10^decimals, or 1 of kNoDecimals.
+double power_of(int decimals);
+// What sums about an origin may lose where it moves, of rows times the distance.
+inline constexpr double kRoundingOfMove = 0x1p-51;
+
 // Of a slot.
 inline MeasureSums sums_in(const double* slot, int k) {
   const double* s = slot + 2 + 3 * k;

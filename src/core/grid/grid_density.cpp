@@ -180,6 +180,10 @@ Status GridCells::add(const Header& density) {
       const double units = to.units_of_one() * m.unit;
       by.push_back(to.decimals < kNoDecimals ? std::nearbyint(units) : units);
       shift.push_back(to.origin - origin * by.back());
+      if (whole && std::fabs(m.unit * power_of(m.decimals) - 1) > 0x1p-50)
+        return invalid("a measure's unit is not that of its decimals");
+      if (to.decimals == kNoDecimals)
+        to.sum_error += kRoundingOfMove * m.rows * std::fabs(shift.back());
       to.sum_error += by.back() * (r.error(MeasurePart::above) + r.error(MeasurePart::below)) +
                       m.slack * to.units_of_one();
       to.squares_error += by.back() * by.back() * r.error(MeasurePart::squares);
@@ -195,6 +199,10 @@ Status GridCells::add(const Header& density) {
     for (const ListCell& cell : list) {
       GridEntry entry;
       if (!finder.find(cell, &entry)) return invalid("a cell is none of the grid's");
+      if (entry.level < 0 && (entry.x < h.min || entry.x > h.max))
+        return invalid("a value is outside [min, max]");
+      if (finder.value(cell.end) < h.min || finder.value(cell.begin) > h.max)
+        return invalid("a cell is outside [min, max]");
       if (values) note_digits(entry.x);
       double slot[2 + 3 * kMaxMeasures];
       for (int k = 0; k < measures_; ++k) {

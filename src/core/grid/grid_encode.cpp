@@ -75,6 +75,16 @@ double rounding_of_sums(const std::vector<MeasureSums>& cells) {
   return out;
 }
 
+// The same of squares, which are moved by so much.
+double rounding_of_squares(const std::vector<MeasureSums>& cells, double by) {
+  double out = 0;
+  for (const MeasureSums& s : cells) {
+    const double most = std::max(s.squares, 0.0) + by * by * s.rows;
+    if (!(most < kMostWhole / 4)) out += (s.rows + 4) * most * 0x1p-53;
+  }
+  return out;
+}
+
 // But for the column's part in it. by: of best_origin().
 MeasureHeader header_of(const GridCells::Measure& measure, double by) {
   MeasureHeader m{};
@@ -106,19 +116,19 @@ class GridEncoder::Part {
     whole_ = whole_ && rows == std::floor(rows);
     if (cell.low == cell.high) {
       at(encoder_.key_of_end(cell.low), cell.low);
-      rows_ += rows;
-      steps_.list.back().through = rows_;
+      sum_.add(rows);
+      steps_.list.back().through = sum_.value();
       return;
     }
     // No end is farther out than the value, or the level's end, before all rows and behind them.
     const Header& h = encoder_.header_;
     const int step = h.grid_level > 0 ? 2 : 1;
     at(std::max(encoder_.key_of_end(cell.low), encoder_.key_of_end(h.min) - step), cell.low);
-    rows_ += rows;
+    sum_.add(rows);
     at(std::min(encoder_.key_of_end(cell.high), encoder_.key_of_end(h.max) + step), cell.high);
   }
 
-  double rows() const { return rows_; }
+  double rows() const { return sum_.value(); }
 
   // Bytes that it takes, but for what rounding adds.
   std::size_t planned_bytes(const Header& header, double rows_share) const {
@@ -132,16 +142,18 @@ class GridEncoder::Part {
     const bool fits = is_whole();
     packing.plan(steps_, unit(), rounding_of(rows_share));
     packing.pack();
-    header.cell_rows = rows_;
+    header.cell_rows = rows();
+    // What doubles have not.
+    if (!fits) rounded += 0x1p-52 * rows();
     header.row_unit = packing.blocks().empty() ? 0 : packing.unit();
-    if ((!fits || rows_share > 0 || rounded > 0) && rows_ > 0)
-      header.error = std::min(1.0, (largest_distance(steps_, packing.packed()) + rounded) / rows_);
+    if ((!fits || rows_share > 0 || rounded > 0) && rows() > 0)
+      header.error = std::min(1.0, (largest_distance(steps_, packing.packed()) + rounded) / rows());
     return lay_out(header, {}, {}, packing.blocks(), packing.words());
   }
 
  private:
-  bool is_whole() const { return whole_ && rows_ < kMostWhole; }
-  double unit() const { return is_whole() ? 1 : std::ldexp(1.0, std::ilogb(rows_) - 50); }
+  bool is_whole() const { return whole_ && rows() < kMostWhole; }
+  double unit() const { return is_whole() ? 1 : std::ldexp(1.0, std::ilogb(rows()) - 50); }
   static Rounding rounding_of(double rows_share) {
     Rounding rounding;
     rounding.exact = true;
@@ -154,13 +166,13 @@ class GridEncoder::Part {
     Step s;
     s.key = key;
     s.x = steps_.lattice || encoder_.header_.grid_level > 0 ? static_cast<double>(key) : x;
-    s.below = s.through = rows_;
+    s.below = s.through = rows();
     steps_.list.push_back(s);
   }
 
   const GridEncoder& encoder_;
   Steps steps_;
-  double rows_ = 0;
+  DoubleDouble sum_;
   bool whole_ = true;
 };
 
@@ -186,6 +198,27 @@ Status GridEncoder::check_finite() const {
   return Status::success();
 }
 
+// How far counts and sums may be off that do not come from storing them.
+void GridEncoder::add_up_errors() {
+  rows_error_ = cells_.error_rows() + list_.error_rows;
+  for (int k = 0; k < cells_.measures(); ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    sum_error_[at] = cells_.measure(k).sum_error + list_.sum_error[at];
+    squares_error_[at] = cells_.measure(k).squares_error + list_.squares_error[at];
+  }
+  // What lies on both sides of 0 is put on one.
+  for (std::size_t i = 0; i < list_.entries.size(); ++i) {
+    const GridEntry& e = list_.entries[i];
+    if (e.level < 0 || !is_across_zero(e.level, i)) continue;
+    rows_error_ += e.rows;
+    for (int k = 0; k < cells_.measures(); ++k) {
+      const MeasureSums& s = sums(k, i);
+      sum_error_[static_cast<std::size_t>(k)] += std::sqrt(s.rows * std::max(s.squares, 0.0));
+      squares_error_[static_cast<std::size_t>(k)] += std::max(s.squares, 0.0);
+    }
+  }
+}
+
 Status GridEncoder::prepare() {
   if (Status s = check_finite(); !s.ok()) return s;
   if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
@@ -204,6 +237,8 @@ Status GridEncoder::prepare() {
   if (header_.lattice_step == 0 && finest_ >= 0 &&
       farthest < kMostIndex * cells_.ends().step(finest_))
     header_.grid_level = static_cast<std::uint16_t>(finest_ + 1);
+  keys_of_doubles_ = header_.lattice_step == 0 && header_.grid_level == 0;
+  add_up_errors();
   for (int k = 0; k < cells_.measures(); ++k) {
     const Summary::Specials& s = cells_.specials();
     const double special_rows[kSpecialX] = {s.nans, s.negative_infinities, s.positive_infinities};
@@ -232,10 +267,24 @@ Status GridEncoder::prepare() {
 
 // -------------------------------------------------------------------------------------- the cut
 
-void GridEncoder::put_range(int level, std::size_t begin, std::size_t end) {
+// The ends of the cell that holds an entry.
+std::pair<double, double> GridEncoder::ends_of(int level, std::size_t entry) const {
   const RoundEnds& ends = cells_.ends();
-  const std::int64_t k = ends.cell(level, list_.entries[begin].x);
-  cut_.push_back({begin, end, ends.end(level, k), ends.end(level, k + 1)});
+  const std::int64_t k = ends.cell(level, list_.entries[entry].x);
+  return {ends.end(level, k), ends.end(level, k + 1)};
+}
+
+// Keys of doubles have no range with both signs, which the calendar has.
+bool GridEncoder::is_across_zero(int level, std::size_t entry) const {
+  if (!keys_of_doubles_ || cells_.ends().chain() != Chain::calendar) return false;
+  const auto [low, high] = ends_of(level, entry);
+  return low < 0 && high > 0;
+}
+
+void GridEncoder::put_range(int level, std::size_t begin, std::size_t end) {
+  auto [low, high] = ends_of(level, begin);
+  if (is_across_zero(level, begin)) (high > -low ? low : high) = 0;
+  cut_.push_back({begin, end, low, high});
   ++ranges_;
 }
 
@@ -251,7 +300,8 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
     // A value at an end is in no cell; one that is alone below the floor is where it is.
     const int level = std::max<int>(node.level, std::min<int>(cut.floor, node.widest));
     const bool is_cell = node.is_in_a_cell() && (!alone || first.inside || node.level <= cut.floor);
-    if (is_cell && level >= least_ && !tree_->is_divided(cut, node)) {
+    if (is_cell && level >= least_ && !is_across_zero(level, node.begin) &&
+        !tree_->is_divided(cut, node)) {
       put_range(level, node.begin, node.end);
       n = node.next;
       continue;
@@ -285,9 +335,12 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
   };
   Part rows(*this);
   for (const Cell& cell : cut_) {
-    rows.add(cell, tree_->rows_of(cell.begin, cell.end));
+    // Not the difference of sums, which loses digits of weights.
+    double own = 0;
+    for (std::size_t i = cell.begin; i < cell.end; ++i) own += list_.entries[i].rows;
+    rows.add(cell, own);
   }
-  take(rows, header_, 0, cells_.error_rows() + list_.error_rows);
+  take(rows, header_, 0, rows_error_);
   if (bytes > most || is_too_long) return 0;
   for (int k = 0; k < cells_.measures(); ++k) {
     const GridCells::Measure& measure = cells_.measure(k);
@@ -296,7 +349,8 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
       for (std::size_t i = cut_[c].begin; i < cut_[c].end; ++i) of_cells[c].add(sums(k, i));
     const double by = best_origin(of_cells, measure.decimals < kNoDecimals);
     const auto at = static_cast<std::size_t>(k);
-    const double sums_off = rounding_of_sums(of_cells) + measure.sum_error + list_.sum_error[at];
+    const double sums_off = rounding_of_sums(of_cells) + sum_error_[at];
+    const double squares_off = rounding_of_squares(of_cells, by) + squares_error_[at];
     std::array<Part, kMeasureParts> part = {Part(*this), Part(*this), Part(*this), Part(*this)};
     const auto weights_of = [&](const MeasureSums& sums, double(&weight)[kMeasureParts]) {
       const MeasureSums s = sums.moved(by);
@@ -336,8 +390,7 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
       h.sample_rows = std::max(p == 0 ? part[0].rows() : h.sample_rows, 1.0);
       h.mean_error = 0;
       const bool rounds = p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells;
-      const double off[kMeasureParts] = {list_.error_rows, sums_off, sums_off,
-                                         measure.squares_error + list_.squares_error[at]};
+      const double off[kMeasureParts] = {rows_error_, sums_off, sums_off, squares_off};
       const std::size_t size =
           take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : 0, off[p]);
       m.bytes += static_cast<std::uint32_t>(size);

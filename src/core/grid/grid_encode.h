@@ -20,9 +20,11 @@
 #include "core/grid/grid_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace kde {
@@ -80,6 +82,9 @@ class GridEncoder {
   bool cut_into(const GridCut& cut, std::size_t most_cells);
   void find_lattice_of_values();
   int level_on(const Header& lattice) const;
+  std::pair<double, double> ends_of(int level, std::size_t entry) const;
+  bool is_across_zero(int level, std::size_t entry) const;
+  void add_up_errors();
   void put_range(int level, std::size_t begin, std::size_t end);
   std::int64_t key_of_end(double x) const;
   void find_limit(std::size_t budget, int trials, GridCut* cut);
@@ -101,7 +106,10 @@ class GridEncoder {
   int trials_;  // to find the limit
   std::optional<GridTree> tree_;
   int finest_ = -1;  // the finest level whose ends all cells end at
-  int least_ = 0;    // no cell but a value is finer
+  bool keys_of_doubles_ = false;
+  double rows_error_ = 0;
+  std::array<double, kMaxMeasures> sum_error_ = {}, squares_error_ = {};
+  int least_ = 0;  // no cell but a value is finer
   std::vector<Cell> cut_;
   std::size_t ranges_ = 0;
   bool has_nulls_[kMaxMeasures] = {};  // some y are NULL where x is not

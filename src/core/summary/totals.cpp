@@ -132,7 +132,7 @@ void SummaryTotals::add(std::span<const double> values, std::span<const double> 
   Lanes sum;
   Lanes squares;
   if (weights.empty()) {
-    rows_ += static_cast<double>(values.size());
+    rows_.add(static_cast<double>(values.size()));
     const std::size_t whole = values.size() / kLanes * kLanes;
     for (std::size_t i = 0; i < whole; i += kLanes) {
 #pragma omp simd
@@ -159,7 +159,7 @@ void SummaryTotals::add(std::span<const double> values, std::span<const double> 
       sum.add(i % kLanes, wx.high, wx.low);
       squares.add(i % kLanes, wxx.high, wxx.low);
     }
-    rows_ += rows.value();
+    rows_.add(rows);
   }
   sum.add_to(&sum_);
   squares.add_to(&squares_);
@@ -170,7 +170,7 @@ void SummaryTotals::move_origin(double to) {
   const DoubleDouble d = difference(origin_, to);
   origin_ = to;
   if (d.high == 0) return;
-  const DoubleDouble moved = product(d, {rows_, 0});
+  const DoubleDouble moved = product(d, rows_);
   squares_.add(product(sum_, {2 * d.high, 2 * d.low}));
   squares_.add(product(moved, d));
   sum_.add(moved);
@@ -184,7 +184,7 @@ void SummaryTotals::merge(const SummaryTotals& other) {
     return;
   }
   if (other.large_ != 0) rescale();
-  rows_ += other.rows_;
+  rows_.add(other.rows_);
   count_ += other.count_;
   min_ = std::min(min_, other.min_);
   max_ = std::max(max_, other.max_);
@@ -199,7 +199,7 @@ void SummaryTotals::merge(const SummaryTotals& other) {
 void SummaryTotals::merge(double rows, double count, double min, double max, double mean,
                           double variance) {
   SummaryTotals other;
-  other.rows_ = rows;
+  other.rows_ = {rows, 0};
   other.count_ = std::max(count, 1.0);
   other.min_ = min;
   other.max_ = max;
@@ -213,16 +213,16 @@ void SummaryTotals::merge(double rows, double count, double min, double max, dou
 }
 
 double SummaryTotals::mean() const {
-  DoubleDouble mean = quotient(sum_, rows_);
+  DoubleDouble mean = quotient(sum_, rows());
   mean.add(origin_);
   return std::clamp(mean.value() * unit(), min_, max_);
 }
 
 double SummaryTotals::variance() const {
   if (min_ == max_) return 0;
-  const DoubleDouble mean = quotient(sum_, rows_);
+  const DoubleDouble mean = quotient(sum_, rows());
   const DoubleDouble mean2 = product(mean, mean);
-  DoubleDouble difference = quotient(squares_, rows_);
+  DoubleDouble difference = quotient(squares_, rows());
   difference.add(-mean2.high);
   difference.low -= mean2.low;
   const double variance = std::max(difference.value(), 0.0) * unit() * unit();
@@ -231,9 +231,9 @@ double SummaryTotals::variance() const {
 
 bool SummaryTotals::valid() const {
   if (large_ > 1) return false;
-  if (!(rows_ >= 0 && std::isfinite(rows_) && count_ >= 0 && std::isfinite(count_))) return false;
-  if (count_ == 0) return rows_ == 0 && min_ > max_;
-  return rows_ > 0 && std::isfinite(min_) && std::isfinite(max_) && min_ <= max_ &&
+  if (!(rows() >= 0 && std::isfinite(rows()) && count_ >= 0 && std::isfinite(count_))) return false;
+  if (count_ == 0) return rows() == 0 && min_ > max_;
+  return rows() > 0 && std::isfinite(min_) && std::isfinite(max_) && min_ <= max_ &&
          std::isfinite(origin_) && std::isfinite(sum_.high) && std::isfinite(sum_.low) &&
          !std::isnan(squares_.high) && squares_.high >= 0;
 }

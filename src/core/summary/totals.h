@@ -48,9 +48,9 @@ class SummaryTotals {
   // Of what is known by its moments alone. variance may be infinite (it overflowed).
   void merge(double rows, double count, double min, double max, double mean, double variance);
 
-  double rows() const { return rows_; }    // weighted
-  double count() const { return count_; }  // rows as they came, whatever their weight
-  double min() const { return min_; }      // infinity where there are no rows
+  double rows() const { return rows_.value(); }  // weighted
+  double count() const { return count_; }        // rows as they came, whatever their weight
+  double min() const { return min_; }            // infinity where there are no rows
   double max() const { return max_; }
   // Of at least one row; within [min, max].
   double mean() const;
@@ -65,7 +65,8 @@ class SummaryTotals {
   double unit() const;
   void move_origin(double to);
 
-  double rows_ = 0, count_ = 0;
+  DoubleDouble rows_;
+  double count_ = 0;
   DoubleDouble sum_, squares_;  // of x - origin_, in units of 2^600 and 2^1200 if large_
   double origin_ = 0;           // in units of 2^600 if large_
   double min_ = std::numeric_limits<double>::infinity();

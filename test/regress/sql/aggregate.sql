@@ -289,6 +289,22 @@ SELECT parts, when_asked, bool_and(c.lower_bound = rows AND c.upper_bound = rows
   bool_and(rows BETWEEN c.lower_bound AND c.upper_bound AND paid BETWEEN s.lower_bound - 1e-6 AND s.upper_bound + 1e-6) AS held, bool_and(c.upper_bound - c.lower_bound <= 74) AS within_two_hours
 FROM rolled, asked, LATERAL approx_count_ci(d, r) AS c, LATERAL approx_sum_ci(d, r, measure => '2') AS s GROUP BY 1, 2 ORDER BY 1, 2;
 
+-- What doubles have not is told: weights beside one 1e16 times as large, a measure beside one such value. Cells of
+-- a century may lie on both sides of 1970, whose first second is an end of none.
+CREATE TABLE weighed AS SELECT i AS x, CASE WHEN i = 1 THEN 1e15 ELSE 0.1 END AS w, CASE WHEN i = 1 THEN 1e9 / 3 ELSE (i % 7) / 3::float8 END AS y FROM generate_series(1, 1000) AS i;
+SELECT 99.9 BETWEEN c.lower_bound AND c.upper_bound AS weights, v.exact BETWEEN m.lower_bound AND m.upper_bound AS variance
+FROM (SELECT kde_agg(x, 'auto', w) AS d, kde_agg(x, y) AS measured, var_samp(y) FILTER (WHERE x > 1) AS exact FROM weighed) AS v,
+  LATERAL approx_count_ci(d, 2, 1000) AS c, LATERAL approx_variance_ci(measured, 2, 1000, measure => '2') AS m;
+CREATE TABLE centuries AS SELECT '0101-01-01'::timestamp + i * interval '33 years 5 days 1 hour 0.123457 second' AS x FROM generate_series(0, 290) AS i;
+INSERT INTO centuries VALUES ('1970-01-01'), ('1988-05-05');
+SELECT b, exact BETWEEN c.lower_bound AND c.upper_bound AS held, d::text::kde::text = d::text AS text
+FROM unnest(ARRAY[512, 600, 800, 1000, 4000]) AS b, LATERAL (SELECT kde_agg(x, 'auto', 1, b) AS d, count(*) FILTER (WHERE x <= '1969-12-31') AS exact FROM centuries) AS s,
+  LATERAL approx_count_ci(d, NULL, '1969-12-31'::timestamp) AS c;
+-- Uneven values: no cell has many of them, as if there was one step for all.
+SELECT representation_error < 0.01 AS even, q.lower_bound <= exact AND exact <= q.upper_bound AS quantile, q.upper_bound / q.lower_bound < 2 AS near
+FROM (SELECT kde_agg(x) AS d, percentile_disc(0.05) WITHIN GROUP (ORDER BY x) AS exact FROM (SELECT exp(40 * ((i * 0.6180339887) % 1)) AS x FROM generate_series(1, 200000) AS i) AS s) AS s,
+  kde_info(d), LATERAL approx_quantile_ci(d, 0.05) AS q;
+
 -- ---------------------------------------------------------------------------------------------
 -- Stored, written and read.
 CREATE TABLE kept (name text, d kde);
