@@ -28,7 +28,7 @@ Status GridTable::rebuild(const Memory& memory, std::size_t capacity, const Key&
 }
 
 Status GridTable::make_room(const Memory& memory) {
-  if (2 * (size_ + 1) <= capacity_) return Status::success();
+  if (4 * (size_ + 1) <= 3 * capacity_) return Status::success();
   return rebuild(memory, std::max(2 * capacity_, kFirstCapacity),
                  [](std::int64_t key) { return key; });
 }

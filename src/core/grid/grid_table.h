@@ -1,6 +1,6 @@
 // Cells by key, with their rows and what measures have in them: a hash table, open-addressed with
-// linear probing (D. E. Knuth, The Art of Computer Programming, vol. 3, section 6.4), at most half
-// full.
+// linear probing (D. E. Knuth, The Art of Computer Programming, vol. 3, section 6.4), at most three
+// quarters full.
 //
 // It owns no memory and has no destructor: its array comes from a Memory (summary/summary.h).
 #pragma once

@@ -24,10 +24,11 @@ GridTree::GridTree(const RoundEnds& ends, std::span<const GridEntry> cells) : en
 int GridTree::first_level_within(double x) const {
   // The calendar's years are counted from year 0, so that 1970 is no end of its centuries.
   if (x == 0 && ends_.chain() != Chain::calendar) return ends_.levels();
-  const int regular = first_true(
-      0, ends_.levels(), [&](int level) { return std::fabs(x) < kMostIndex * ends_.step(level); });
-  // An end of one level is one of all finer ones.
-  return first_true(regular, ends_.levels(), [&](int level) { return !ends_.is_end(level, x); });
+  int level = first_true(0, ends_.levels(),
+                         [&](int of) { return std::fabs(x) < kMostIndex * ends_.step(of); });
+  // An end of one level is one of all finer ones; mostly it is of few.
+  while (level < ends_.levels() && ends_.is_end(level, x)) ++level;
+  return level;
 }
 
 void GridTree::list_entries(std::span<const GridEntry> cells) {

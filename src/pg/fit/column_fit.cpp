@@ -17,6 +17,8 @@ namespace {
 
 // A row drawn and its block, and copies of them that are sorted and scaled.
 constexpr Size kBytesPerSampleRow = 64;
+// A density of a part's sample.
+constexpr Size kLeastSampleBytes = 4096;
 
 void check_kernel(kde::Method method, kde::Kernel kernel) {
   if (method == kde::Method::automatic && kernel != kde::Kernel::gaussian)
@@ -56,7 +58,8 @@ class ColumnEstimate final : public LineEstimate {
     options_.bandwidth_rows = option_bandwidth_rows;
     options_.seed = static_cast<uint64>(request.asked.seed);
     if (request.bytes == 0) return;
-    options_.budget = Min(request.bytes, kde::kMaxBytes);
+    // A sample tells no more, however many bytes it has.
+    options_.budget = std::clamp(request.bytes / 4, kLeastSampleBytes, kde::kMaxBytes);
     options_.as_counted = options_.seeks_lattice = method == kde::Method::automatic;
   }
 
