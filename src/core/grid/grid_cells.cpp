@@ -153,9 +153,9 @@ Status GridCells::raise_level(int level) {
   return Status::success();
 }
 
-// The finest level above the present one at which cells are not too many: the coarser the fewer. False
-// where many rows of several values would be in one cell, or one level after another hardly makes room.
-bool GridCells::find_level(int* level) {
+// Of values, the finest level at which cells are not too many: the coarser the fewer. False where
+// that would put many rows of several values into one cell.
+bool GridCells::find_level(int* level) const {
   std::vector<std::pair<std::int64_t, double>> cells;
   cells.reserve(table_.size());
   for (std::size_t i = 0; i < table_.capacity(); ++i)
@@ -173,43 +173,75 @@ bool GridCells::find_level(int* level) {
     }
     return n <= most_;
   };
-  // Mostly a fine one is enough, and of times the coarse ones take longer.
-  const int top = ends_.levels() - 1;
-  int low = level_ + 1;
-  int high = low;
-  for (int step = 1; high < top && !fits(high); step *= 2) {
-    low = high + 1;
-    high = std::min(high + step, top);
-  }
-  *level = first_true(low, high, fits);
-  std::size_t parents = 0;
+  *level = first_true(0, ends_.levels() - 1, fits);
   double all = 0, most = 0, own = 0, heaviest = 0;
   std::int64_t last = 0;
-  for (const auto& [key, rows] : cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto [key, rows] = cells[i];
     const std::int64_t parent = key_in(*level, level_, key);
-    if (parents == 0 || parent != last) {
-      own = heaviest = 0;
-      ++parents;
-    }
+    if (i == 0 || parent != last) own = heaviest = 0;
     last = parent;
     own += rows;
-    if (!is_inside(level_, key)) heaviest = std::max(heaviest, rows);
+    heaviest = std::max(heaviest, rows);
     most = std::max(most, own - heaviest);
     all += rows;
   }
-  if (parents + parents / kNarrow > cells.size()) ++narrow_;
-  return most <= std::max(kMostShare, kMostOfMean / static_cast<double>(most_)) * all &&
-         narrow_ <= kMostNarrow;
+  return most <= share_of_one() * all;
+}
+
+// Raises the level by one. *is_even: false where many rows of several values would be in one cell, and
+// where they are, or one level after another hardly made room.
+Status GridCells::raise_by_one(bool* is_even) {
+  const std::size_t before = size();
+  double all = 0;
+  for (std::size_t i = 0; i < table_.capacity(); ++i)
+    if (table_.is_used(i)) all += table_.slot(i)[1];
+  const double many = share_of_one() * all;
+  // As many as neighbours have that are alike; cells that hold one such value may.
+  const double parts = ends_.step(level_ + 1) / ends_.step(level_);
+  std::vector<std::pair<std::int64_t, double>> heavy;
+  for (std::size_t i = 0; i < table_.capacity(); ++i) {
+    if (!table_.is_used(i) || !(table_.slot(i)[1] * parts > many)) continue;
+    const std::int64_t key = table_.key_at(i);
+    *is_even = *is_even && !is_inside(level_, key);
+    heavy.emplace_back(key_in(level_ + 1, level_, key), table_.slot(i)[1]);
+  }
+  if (!*is_even && ends_.chain() == Chain::decimal) return Status::success();
+  if (Status s = raise_level(level_ + 1); !s.ok()) return s;
+  if (size() + before / kNarrow > before) ++narrow_;
+  *is_even = *is_even && narrow_ <= kMostNarrow;
+  for (std::size_t i = 0; i < table_.capacity(); ++i) {
+    if (!table_.is_used(i) || !is_inside(level_, table_.key_at(i))) continue;
+    double rows = table_.slot(i)[1];
+    if (!(rows > many)) continue;
+    double heaviest = 0;
+    for (const auto& [key, own] : heavy)
+      if (key == table_.key_at(i)) heaviest = std::max(heaviest, own);
+    *is_even = *is_even && !(rows - heaviest > many);
+  }
+  return Status::success();
+}
+
+// Of all rows, how many a level may put into one cell.
+double GridCells::share_of_one() const {
+  return std::max(kMostShare, kMostOfMean / static_cast<double>(most_));
 }
 
 Status GridCells::fit_into_most() {
+  const bool numbers = ends_.chain() == Chain::decimal;
   while (size() > most_ && level_ + 1 < ends_.levels()) {
     try {
-      int level = ends_.levels() - 1;
-      by_rows_ = by_rows_ || (ends_.chain() == Chain::decimal && !find_level(&level));
-      if (by_rows_) return put_light_together();
-      if (ends_.chain() != Chain::decimal) (void)find_level(&level);
-      if (Status s = raise_level(level); !s.ok()) return s;
+      bool is_even = true;
+      if (level_ < 0 && !by_rows_) {
+        int level;
+        is_even = find_level(&level) || !numbers;
+        if (is_even)
+          if (Status s = raise_level(level); !s.ok()) return s;
+      } else if (!by_rows_) {
+        if (Status s = raise_by_one(&is_even); !s.ok()) return s;
+      }
+      by_rows_ = by_rows_ || (numbers && !is_even);
+      if (by_rows_ && size() > most_) return put_light_together();
     } catch (const std::bad_alloc&) {
       return out_of_memory();
     }

@@ -179,7 +179,9 @@ class GridCells {
   struct Place;
   void list_places(std::vector<Place>* out) const;
   Status fit_into_most();
-  bool find_level(int* level);
+  bool find_level(int* level) const;
+  Status raise_by_one(bool* is_even);
+  double share_of_one() const;
   Status put_light_together();
   Status find_or_add(double x, std::int64_t key, std::size_t* at);
   Status table_of(int level, GridTable** out);
