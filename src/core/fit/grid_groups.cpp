@@ -62,9 +62,9 @@ class GridGroupsEncoder {
   static std::size_t room(std::size_t bytes) { return bytes - bytes / kPlanned; }
 
   struct List {
-    GridCells* cells;
-    const Group* group;
-    Header header;
+    GridCells* cells = nullptr;
+    const Group* group = nullptr;
+    Header header = {};
     std::unique_ptr<GridList> list;
     std::unique_ptr<GridEncoder> encoder;
   };
@@ -79,8 +79,10 @@ class GridGroupsEncoder {
 
   Status prepare(Group* group) {
     if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-    lists_.push_back({&**group->cells, group, {}, std::make_unique<GridList>(), nullptr});
-    List& list = lists_.back();
+    List& list = lists_.emplace_back();
+    list.cells = &**group->cells;
+    list.group = group;
+    list.list = std::make_unique<GridList>();
     if (Status s = describe_cells(list.cells, options_, &list.header); !s.ok()) return s;
     if (Status s = list.cells->list(&*list.list); !s.ok()) return s;
     list.encoder = std::make_unique<GridEncoder>(*list.cells, *list.list, list.header,

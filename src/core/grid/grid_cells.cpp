@@ -764,11 +764,14 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       if (Status status = table_of(of.level, &table); !status.ok()) return status;
     for (std::uint64_t c = 0; c < of.size; ++c) {
       std::int64_t key = 0;
-      double slot[2 + 3 * kMaxMeasures];
+      double slot[2 + 3 * kMaxMeasures] = {};
       take(&key, sizeof key);
       take(slot + 1, (table_.stride() - 1) * sizeof(double));
-      if (!is_count(slot[1]) || key == std::numeric_limits<std::int64_t>::min())
-        return invalid("a cell is out of range");
+      constexpr std::int64_t kMostKey = std::int64_t{1} << 51;  // 2 kMostIndex
+      if (key == std::numeric_limits<std::int64_t>::min()) return invalid("a cell has no key");
+      const bool is_there = is_value(of.level, key) ? std::isfinite(value_of_key(key))
+                                                    : key >= -kMostKey && key <= kMostKey + 1;
+      if (!is_count(slot[1]) || !is_there) return invalid("a cell is out of range");
       if (Status status = table->make_room(memory_); !status.ok()) return status;
       table->add(key, slot);
     }
