@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -429,6 +430,34 @@ TEST(AddedUp, AreTheFitOfTheUnionWherePartsEndAlike) {
       expect_truth_held(shape, sum, 12);
     }
   }
+}
+
+// Valid one by one, as their bytes may come from anywhere, but no fit's.
+TEST(AddedUp, RefuseWhatNoFitWrites) {
+  const Shape& shape = shapes()[3];
+  const Fitted f = Fitted::of(shape, rows_of(shape, 5000, 19));
+  const auto added = [&](const auto& change) {
+    DensityBytes d(f.density().size());
+    std::memcpy(d.data(), f.density().data(), d.size());
+    change(&d);
+    const Status valid = validate(d.data(), d.size());
+    EXPECT_TRUE(valid.ok()) << valid.message;
+    OwnedGridCells sum(chain_of(shape.type), 1);
+    return sum->add(d.header()).code;
+  };
+  EXPECT_EQ(added([](DensityBytes*) {}), Code::ok);
+  EXPECT_EQ(added([](DensityBytes* d) {
+              d->header().min = std::nextafter(d->header().min, fitted::kInf);
+            }),
+            Code::invalid_format);
+  EXPECT_EQ(added([](DensityBytes* d) {
+              MeasureHeader m = MeasureView(&d->header(), 0).header();
+              const auto at =
+                  reinterpret_cast<const char*>(&MeasureView(&d->header(), 0).header()) - d->data();
+              m.decimals = 2;  // unit: 1
+              std::memcpy(d->data() + at, &m, sizeof m);
+            }),
+            Code::invalid_format);
 }
 
 // Parts of few bytes have coarser cells.

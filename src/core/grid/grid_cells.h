@@ -94,7 +94,9 @@ class GridCells {
   Status add_weighted(double x, double weight);
   void add_null(double weight = 1) { specials_.nulls += weight; }
   // A density's, of the same chain and as many measures: valid, with round ends. Errors:
-  // out_of_memory; invalid_format (a measure's cells are not those of the rows).
+  // out_of_memory; invalid_format of what no fit writes (cells outside [min, max] or none of the
+  // grid's, a measure's other than the rows', a unit that is not its decimals'). It must not be used
+  // further then.
   Status add(const Header& density);
 
   // Adds what another has seen, of the same chain and as many measures; both are settled then.
@@ -187,10 +189,19 @@ class GridCells {
   Status table_of(int level, GridTable** out);
   Status add_cell(const GridEntry& cell, double* slot);
   Status add_cells_of(const Level& from);
+  // f: of a level and its table.
   template <typename F>
-  void for_each_slot(const F& f);
+  void for_each_table(const F& f) const {
+    f(level_, table_);
+    for (int i = 0; i < loose_count_; ++i) f(loose_[i].level, loose_[i].table);
+  }
   template <typename F>
-  void for_each_table(const F& f) const;
+  void for_each_slot(const F& f) {
+    for_each_table([&f](int /*level*/, const GridTable& table) {
+      for (std::size_t i = 0; i < table.capacity(); ++i)
+        if (table.is_used(i)) f(table.slot(i));
+    });
+  }
   Status make_room_in_batch();
   void count_value(std::size_t at, std::size_t row);
   void count_special(double x, double weight, std::span<const double> y);

@@ -1,6 +1,9 @@
-// A density's cells, added to others'. Those of its measures are the same, less those without any sum.
+// A stored density's cells, added to others' (grid_cells.h). Stored lists hold ends alone: a cell is the
+// finest one of the grid that holds what lies between two. Those of measures are the column's, less
+// those without any sum.
 #include "core/grid/grid_cells.h"
 
+#include "core/density/checks.h"
 #include "core/density/histogram_view.h"
 #include "core/first_true.h"
 
@@ -11,8 +14,6 @@
 namespace kde {
 
 namespace {
-
-Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
 
 struct ListCell {
   std::int64_t begin, end;  // keys; of a value equal

@@ -1,0 +1,380 @@
+// Which cells there are, as of grid_cells.h: the levels, and what is put together.
+#include "core/grid/grid_cells.h"
+
+#include "core/density/histogram.h"
+#include "core/first_true.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace kde {
+
+namespace {
+
+// Rows of other cells that a level may put into one, of all, and so many times the mean of a cell.
+constexpr double kMostShare = 1.0 / 256, kMostOfMean = 64;
+// Levels that may make room for less than one in so many cells.
+constexpr int kMostNarrow = 32;
+constexpr std::size_t kNarrow = 64;
+// Loose rows are few where those within their cell are more than so many times as many, and worth
+// keeping apart where they are such a share of all.
+constexpr double kFew = 16, kHeavy = 1.0 / 1024;
+
+Status out_of_memory() { return Status::error(Code::out_of_memory, "out of memory"); }
+
+}  // namespace
+
+std::size_t GridCells::size() const {
+  std::size_t cells = 0;
+  for_each_table([&cells](int /*level*/, const GridTable& table) { cells += table.size(); });
+  return cells;
+}
+
+double GridCells::begin_of(int level, std::int64_t key) const {
+  return is_value(level, key) ? value_of_key(key) : ends_.end(level, key >> 1);
+}
+
+std::int64_t GridCells::key_of_level(int level, double x, bool inside) const {
+  if (level < 0 || std::fabs(x) >= kMostIndex * ends_.step(level)) return key_of(x);
+  const std::int64_t k = ends_.cell(level, x);
+  return 2 * k + ((inside || ends_.end(level, k) != x) ? 1 : 0);
+}
+
+// Where the quotient is not near a whole number, no end is between it and x: it is off by at most
+// 2^-52 of it.
+std::int64_t GridCells::key_of_row(double x) const {
+  constexpr double kMostQuotient = 0x1p30, kNear = 0x1p-20;
+  const double steps = x * steps_of_one_;
+  if (std::fabs(steps) < kMostQuotient && steps_of_one_ > 0) {
+    auto k = static_cast<std::int64_t>(steps);
+    double rest = steps - static_cast<double>(k);
+    if (rest < 0) {
+      rest += 1;
+      --k;
+    }
+    if (rest > kNear && rest < 1 - kNear) return 2 * k + 1;
+  }
+  return key_of_level(level_, x, false);
+}
+
+void GridCells::set_level(int level) {
+  level_ = level;
+  steps_of_one_ = level >= 0 && ends_.is_even(level) ? 1 / ends_.step(level) : 0;
+}
+
+// To a coarser one. Loose rows of its cells and of finer ones are not loose any more.
+Status GridCells::raise_level(int level) {
+  const int from = level_;
+  if (Status s = table_.map(memory_, [&](std::int64_t key) { return key_in(level, from, key); });
+      !s.ok())
+    return s;
+  set_level(level);
+  int theirs = 0;
+  for (; theirs < loose_count_ && loose_[theirs].level <= level; ++theirs) {
+    if (Status s = add_cells_of(loose_[theirs]); !s.ok()) return s;
+    loose_[theirs].table.release(memory_);
+  }
+  if (theirs == 0) return Status::success();
+  loose_count_ -= theirs;
+  std::copy_n(loose_ + theirs, loose_count_, loose_);
+  return Status::success();
+}
+
+// Of values, the finest level at which cells are not too many: the coarser the fewer. False where
+// that would put many rows of several values into one cell.
+bool GridCells::find_level(int* level) const {
+  std::vector<std::pair<std::int64_t, double>> cells;
+  cells.reserve(table_.size());
+  for (std::size_t i = 0; i < table_.capacity(); ++i)
+    if (table_.is_used(i)) cells.emplace_back(table_.key_at(i), table_.slot(i)[1]);
+  std::sort(cells.begin(), cells.end());
+  const auto fits = [&](int to) {
+    std::size_t n = 0;
+    for (int i = 0; i < loose_count_; ++i)
+      if (loose_[i].level > to) n += loose_[i].table.size();
+    std::int64_t last = 0;
+    for (std::size_t i = 0; i < cells.size() && n <= most_; ++i) {
+      const std::int64_t parent = key_in(to, level_, cells[i].first);
+      if (i == 0 || parent != last) ++n;
+      last = parent;
+    }
+    return n <= most_;
+  };
+  *level = first_true(0, ends_.levels() - 1, fits);
+  double all = 0, most = 0, own = 0, heaviest = 0;
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto [key, rows] = cells[i];
+    const std::int64_t parent = key_in(*level, level_, key);
+    if (i == 0 || parent != last) own = heaviest = 0;
+    last = parent;
+    own += rows;
+    heaviest = std::max(heaviest, rows);
+    most = std::max(most, own - heaviest);
+    all += rows;
+  }
+  return most <= share_of_one() * all;
+}
+
+// Raises the level by one. *is_even: false where many rows of several values would be in one cell, and
+// where they are, or one level after another hardly made room.
+Status GridCells::raise_by_one(bool* is_even) {
+  const std::size_t before = size();
+  double all = 0;
+  for (std::size_t i = 0; i < table_.capacity(); ++i)
+    if (table_.is_used(i)) all += table_.slot(i)[1];
+  const double many = share_of_one() * all;
+  // As many as neighbours have that are alike; cells that hold one such value may.
+  const double parts = ends_.step(level_ + 1) / ends_.step(level_);
+  std::vector<std::pair<std::int64_t, double>> heavy;
+  for (std::size_t i = 0; i < table_.capacity(); ++i) {
+    if (!table_.is_used(i) || !(table_.slot(i)[1] * parts > many)) continue;
+    const std::int64_t key = table_.key_at(i);
+    *is_even = *is_even && !is_inside(level_, key);
+    heavy.emplace_back(key_in(level_ + 1, level_, key), table_.slot(i)[1]);
+  }
+  if (!*is_even && ends_.chain() == Chain::decimal) return Status::success();
+  if (Status s = raise_level(level_ + 1); !s.ok()) return s;
+  if (size() + before / kNarrow > before) ++narrow_;
+  *is_even = *is_even && narrow_ <= kMostNarrow;
+  for (std::size_t i = 0; i < table_.capacity(); ++i) {
+    if (!table_.is_used(i) || !is_inside(level_, table_.key_at(i))) continue;
+    double rows = table_.slot(i)[1];
+    if (!(rows > many)) continue;
+    double heaviest = 0;
+    for (const auto& [key, own] : heavy)
+      if (key == table_.key_at(i)) heaviest = std::max(heaviest, own);
+    *is_even = *is_even && !(rows - heaviest > many);
+  }
+  return Status::success();
+}
+
+// Of all rows, how many a level may put into one cell.
+double GridCells::share_of_one() const {
+  return std::max(kMostShare, kMostOfMean / static_cast<double>(most_));
+}
+
+Status GridCells::fit_into_most() {
+  const bool numbers = ends_.chain() == Chain::decimal;
+  while (size() > most_ && level_ + 1 < ends_.levels()) {
+    try {
+      bool is_even = true;
+      if (level_ < 0 && !by_rows_) {
+        int level;
+        is_even = find_level(&level) || !numbers;
+        if (is_even)
+          if (Status s = raise_level(level); !s.ok()) return s;
+      } else if (!by_rows_) {
+        if (Status s = raise_by_one(&is_even); !s.ok()) return s;
+      }
+      by_rows_ = by_rows_ || (numbers && !is_even);
+      if (by_rows_ && size() > most_) return put_light_together();
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
+    }
+  }
+  return Status::success();
+}
+
+struct GridCells::Place {
+  GridEntry entry;
+  const double* slot;
+};
+
+// A value before the cells that begin at it, of these the coarser first.
+void GridCells::list_places(std::vector<Place>* out) const {
+  out->reserve(size());
+  for_each_table([&](int level, const GridTable& table) {
+    for (std::size_t i = 0; i < table.capacity(); ++i) {
+      if (!table.is_used(i)) continue;
+      const std::int64_t key = table.key_at(i);
+      const int of = is_inside(level, key) ? level : -1;
+      out->push_back({{begin_of(level, key), table.slot(i)[1], of}, table.slot(i)});
+    }
+  });
+  std::sort(out->begin(), out->end(), [](const Place& a, const Place& b) {
+    if (a.entry.x != b.entry.x) return a.entry.x < b.entry.x;
+    if ((a.entry.level < 0) != (b.entry.level < 0)) return a.entry.level < 0;
+    return a.entry.level > b.entry.level;
+  });
+}
+
+// Of all cells those with the least rows, so that half of the room is left.
+Status GridCells::put_light_together() {
+  std::vector<Place> places;
+  list_places(&places);
+  std::vector<GridEntry> entries;
+  entries.reserve(places.size());
+  for (const Place& p : places) entries.push_back(p.entry);
+  const GridTree tree(ends_, entries);
+  const auto count = [&](const GridCut& cut, const auto& put) {
+    std::size_t cells = 0;
+    for (std::size_t n = 0; n < tree.nodes().size(); ++cells) {
+      const GridTree::Node& node = tree.nodes()[n];
+      const bool together = node.parts > 0 && node.is_in_a_cell() && !tree.is_divided(cut, node);
+      if (node.parts == 0 || together) put(node, together);
+      cells -= node.parts > 0 && !together ? 1 : 0;
+      n = together ? node.next : n + 1;
+    }
+    return cells;
+  };
+  // Some of the room is for ends that are round everywhere.
+  const auto cells_at = [&](int floor) {
+    return count({floor}, [](const GridTree::Node&, bool) {});
+  };
+  GridCut cut;
+  cut.floor = first_true(std::max(level_, 0), ends_.levels(),
+                         [&](int floor) { return cells_at(floor) <= most_ / 4; });
+  const GridTree::Limits limits(tree, cut.floor);
+  cut.limit = limits.limit(
+      limits.least(static_cast<double>(cells_at(cut.floor)), static_cast<double>(most_) / 2));
+
+  // Into tables of their own, as what they had is read meanwhile.
+  GridCells to(memory_, ends_.chain(), measures_, most_);
+  to.set_level(level_);
+  Status status;
+  std::vector<double> slot(table_.stride());
+  count(cut, [&](const GridTree::Node& node, bool together) {
+    if (!status.ok()) return;
+    GridEntry entry = places[node.begin].entry;
+    std::fill(slot.begin(), slot.end(), 0.0);
+    for (std::uint32_t i = node.begin; i < node.end; ++i)
+      for (std::size_t s = 1; s < slot.size(); ++s) slot[s] += places[i].slot[s];
+    entry.rows = slot[1];
+    if (together)
+      entry = {ends_.end(node.level, ends_.cell(node.level, entry.x)), slot[1], node.level};
+    status = to.add_cell(entry, slot.data());
+  });
+  std::swap(table_, to.table_);
+  std::swap(loose_, to.loose_);
+  std::swap(loose_count_, to.loose_count_);
+  std::swap(loose_capacity_, to.loose_capacity_);
+  to.release();
+  return status;
+}
+
+// Of a level coarser than level_.
+Status GridCells::table_of(int level, GridTable** out) {
+  int at = 0;
+  while (at < loose_count_ && loose_[at].level < level) ++at;
+  if (at == loose_count_ || loose_[at].level != level) {
+    if (loose_count_ == loose_capacity_) {
+      const int capacity = std::max(2 * loose_capacity_, 2);
+      auto* moved = static_cast<Level*>(
+          memory_.allocate(memory_.context, static_cast<std::size_t>(capacity) * sizeof(Level)));
+      if (moved == nullptr) return out_of_memory();
+      std::copy_n(loose_, loose_count_, moved);
+      if (loose_ != nullptr) memory_.release(memory_.context, loose_);
+      loose_ = moved;
+      loose_capacity_ = capacity;
+    }
+    std::copy_backward(loose_ + at, loose_ + loose_count_, loose_ + loose_count_ + 1);
+    loose_[at] = {level, GridTable(measures_)};
+    ++loose_count_;
+  }
+  *out = &loose_[at].table;
+  return Status::success();
+}
+
+// slot: all but its key.
+Status GridCells::add_cell(const GridEntry& cell, double* slot) {
+  GridTable* table = &table_;
+  std::int64_t key = key_of_level(level_, cell.x, cell.level >= 0);
+  if (cell.level > level_) {
+    if (Status s = table_of(cell.level, &table); !s.ok()) return s;
+    key = key_of_level(cell.level, cell.x, true);
+  }
+  if (Status s = table->make_room(memory_); !s.ok()) return s;
+  slot[1] = cell.rows;
+  table->add(key, slot);
+  return Status::success();
+}
+
+Status GridCells::add_cells_of(const Level& from) {
+  for (std::size_t i = 0; i < from.table.capacity(); ++i) {
+    if (!from.table.is_used(i)) continue;
+    double* slot = from.table.slot(i);
+    const std::int64_t key = from.table.key_at(i);
+    const int level = is_inside(from.level, key) ? from.level : -1;
+    if (Status s = add_cell({begin_of(from.level, key), slot[1], level}, slot); !s.ok()) return s;
+  }
+  return Status::success();
+}
+
+Status GridCells::list(GridList* out) {
+  if (Status s = settle(); !s.ok()) return s;
+  try {
+    std::vector<Place> all;
+    list_places(&all);
+    *out = {};
+    out->finest = out->coarsest = level_;
+    const auto measures = static_cast<std::size_t>(measures_);
+    std::vector<double> below(all.size() + 1);
+    std::vector<MeasureSums> sums(all.size() * measures);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      below[i + 1] = below[i] + all[i].entry.rows;
+      for (std::size_t k = 0; k < measures; ++k)
+        sums[i * measures + k] = sums_in(all[i].slot, static_cast<int>(k));
+    }
+    const auto move = [&](std::size_t from, std::size_t to) {
+      all[to].entry.rows += all[from].entry.rows;
+      for (std::size_t k = 0; k < measures; ++k)
+        sums[to * measures + k].add(sums[from * measures + k]);
+    };
+    // Of cells with rows that were put elsewhere, each within the one before.
+    struct Moved {
+      double end, rows;
+      std::array<double, kMaxMeasures> sum, squares;
+    };
+    std::vector<Moved> moved;
+    out->entries.reserve(all.size());
+    out->sums.reserve(all.size() * measures);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const GridEntry& e = all[i].entry;
+      while (!moved.empty() && moved.back().end <= e.x) moved.pop_back();
+      if (e.level > level_) {
+        const double end = ends_.end(e.level, ends_.cell(e.level, e.x) + 1);
+        std::size_t last = i + 1;
+        while (last < all.size() && all[last].entry.x < end) ++last;
+        const double within = below[last] - below[i + 1];
+        if (last > i + 1 && within > kFew * e.rows && within > kHeavy * below.back()) {
+          const auto middle = static_cast<std::size_t>(
+              std::upper_bound(below.begin() + static_cast<std::ptrdiff_t>(i) + 2,
+                               below.begin() + static_cast<std::ptrdiff_t>(last),
+                               below[i + 1] + within / 2) -
+              below.begin() - 1);
+          Moved m = moved.empty() ? Moved{} : moved.back();
+          m.end = end;
+          m.rows += e.rows;
+          for (std::size_t k = 0; k < measures; ++k) {
+            const MeasureSums& s = sums[i * measures + k];
+            m.sum[k] += std::sqrt(s.rows * std::max(s.squares, 0.0));
+            m.squares[k] += std::max(s.squares, 0.0);
+            out->sum_error[k] = std::max(out->sum_error[k], m.sum[k]);
+            out->squares_error[k] = std::max(out->squares_error[k], m.squares[k]);
+          }
+          out->error_rows = std::max(out->error_rows, m.rows);
+          moved.push_back(m);
+          move(i, middle);
+          continue;
+        }
+        for (std::size_t j = i + 1; j < last; ++j) move(j, i);
+        out->coarsest = std::max(out->coarsest, e.level);
+        out->entries.push_back(e);
+        for (std::size_t k = 0; k < measures; ++k) out->sums.push_back(sums[i * measures + k]);
+        i = last - 1;
+        continue;
+      }
+      out->entries.push_back(e);
+      for (std::size_t k = 0; k < measures; ++k) out->sums.push_back(sums[i * measures + k]);
+    }
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+}  // namespace kde

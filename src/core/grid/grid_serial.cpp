@@ -1,0 +1,155 @@
+// GridCells for another process of this machine, in its bytes.
+#include "core/grid/grid_cells.h"
+
+#include "core/density/checks.h"
+#include "core/density/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+constexpr std::uint32_t kMagic = 0x6b646763;
+
+bool is_count(double x) { return std::isfinite(x) && x >= 0; }
+
+}  // namespace
+
+// As stored between processes: this, the measures, then the tables, each with its slots.
+struct GridCells::SerializedMeasure {
+  SummaryTotals totals;
+  MeasureSums special[kSpecialX];
+  double origin, sum_error, squares_error;
+  std::int32_t has_origin, decimals;
+};
+struct GridCells::Serialized {
+  std::uint32_t magic;
+  std::int32_t chain, measures, digits, tables, by_rows;
+  std::uint64_t most;
+  Summary::Specials specials;
+  SummaryTotals totals;
+  double error_rows;
+};
+struct GridCells::SerializedTable {
+  std::int32_t level, reserved;
+  std::uint64_t size;
+};
+
+std::size_t GridCells::serialized_size() const {
+  return sizeof(Serialized) + static_cast<std::size_t>(measures_) * sizeof(SerializedMeasure) +
+         static_cast<std::size_t>(1 + loose_count_) * sizeof(SerializedTable) +
+         size() * table_.stride() * sizeof(double);
+}
+
+void GridCells::serialize(void* out) const {
+  auto* to = static_cast<char*>(out);
+  const auto put = [&to](const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+    to += bytes;
+  };
+  Serialized s = {};
+  s.magic = kMagic;
+  s.chain = static_cast<std::int32_t>(ends_.chain());
+  s.measures = measures_;
+  s.digits = digits_;
+  s.tables = 1 + loose_count_;
+  s.by_rows = by_rows_ ? 1 : 0;
+  s.most = most_;
+  s.specials = specials_;
+  s.totals = totals_;
+  s.error_rows = error_rows_;
+  put(&s, sizeof s);
+  for (int k = 0; k < measures_; ++k) {
+    const Measure& m = measure_[k];
+    SerializedMeasure of = {
+        m.totals, {}, m.origin, m.sum_error, m.squares_error, m.has_origin ? 1 : 0, m.decimals};
+    std::copy(std::begin(m.special), std::end(m.special), of.special);
+    put(&of, sizeof of);
+  }
+  for_each_table([&](int level, const GridTable& table) {
+    const SerializedTable of = {level, 0, table.size()};
+    put(&of, sizeof of);
+    for (std::size_t i = 0; i < table.capacity(); ++i) {
+      if (!table.is_used(i)) continue;
+      const std::int64_t key = table.key_at(i);
+      put(&key, sizeof key);
+      put(table.slot(i) + 1, (table.stride() - 1) * sizeof(double));
+    }
+  });
+}
+
+Status GridCells::deserialize(const void* bytes, std::size_t size) {
+  const auto* from = static_cast<const char*>(bytes);
+  const char* const end = from + size;
+  const auto left = [&] { return static_cast<std::size_t>(end - from); };
+  const auto take = [&](void* to, std::size_t n) {
+    if (left() < n) return false;
+    std::memcpy(to, from, n);
+    from += n;
+    return true;
+  };
+  Serialized s;
+  if (!take(&s, sizeof s) || s.magic != kMagic) return invalid("not the cells of a column");
+  if (s.measures != measures_ || s.chain != static_cast<std::int32_t>(ends_.chain()))
+    return invalid("cells of another column");
+  if (s.digits < 0 || s.digits > kNoValueDigits || s.tables < 1 || s.tables > ends_.levels() + 1 ||
+      s.most == 0 || s.most > kMostGridCells || (s.most & (s.most - 1)) != 0 || !s.totals.valid() ||
+      !is_count(s.specials.nulls) || !is_count(s.specials.nans) ||
+      !is_count(s.specials.negative_infinities) || !is_count(s.specials.positive_infinities) ||
+      !is_count(s.error_rows))
+    return invalid("cells of a column are out of range");
+  most_ = s.most;
+  digits_ = s.digits;
+  by_rows_ = s.by_rows != 0;
+  specials_ = s.specials;
+  totals_ = s.totals;
+  error_rows_ = s.error_rows;
+  for (int k = 0; k < measures_; ++k) {
+    SerializedMeasure of;
+    if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
+    if (!of.totals.valid() || !std::isfinite(of.origin) || of.decimals < 0 ||
+        of.decimals > kNoDecimals || !is_count(of.sum_error) || !is_count(of.squares_error))
+      return invalid("a measure's cells are out of range");
+    Measure& m = measure_[k];
+    m.totals = of.totals;
+    std::copy(std::begin(of.special), std::end(of.special), m.special);
+    m.origin = of.origin;
+    m.has_origin = of.has_origin != 0;
+    m.decimals = of.decimals;
+    m.sum_error = of.sum_error;
+    m.squares_error = of.squares_error;
+  }
+  for (int i = 0; i < s.tables; ++i) {
+    SerializedTable of;
+    if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
+    const int least = i == 0 ? -1 : std::max(level_, i == 1 ? level_ : loose_[i - 2].level) + 1;
+    if (of.level < least || of.level >= ends_.levels() ||
+        of.size > left() / (table_.stride() * sizeof(double)))
+      return invalid("cells of a column are out of range");
+    if (i == 0) set_level(of.level);
+    GridTable* table = &table_;
+    if (i > 0)
+      if (Status status = table_of(of.level, &table); !status.ok()) return status;
+    for (std::uint64_t c = 0; c < of.size; ++c) {
+      std::int64_t key = 0;
+      double slot[2 + 3 * kMaxMeasures] = {};
+      take(&key, sizeof key);
+      take(slot + 1, (table_.stride() - 1) * sizeof(double));
+      constexpr std::int64_t kMostKey = std::int64_t{1} << 51;  // 2 kMostIndex
+      if (key == std::numeric_limits<std::int64_t>::min()) return invalid("a cell has no key");
+      const bool is_there = is_value(of.level, key) ? std::isfinite(value_of_key(key))
+                                                    : key >= -kMostKey && key <= kMostKey + 1;
+      if (!is_count(slot[1]) || !is_there) return invalid("a cell is out of range");
+      if (Status status = table->make_room(memory_); !status.ok()) return status;
+      table->add(key, slot);
+    }
+  }
+  return left() == 0 ? fit_into_most() : invalid("cells of a column have another length");
+}
+
+}  // namespace kde
