@@ -133,7 +133,7 @@ valgrind: ## regression tests with the server under valgrind [TESTS='errors fit'
 # 64 clients that ask, while all else happens to what they ask; memory; what fits cost those who ask.
 LOAD_SECONDS  ?= 60
 LOAD_SECTIONS ?= storm extension leak latency
-load-quick: LOAD = LOAD_SECONDS=20 LOAD_ANSWERS=200000 LOAD_FITS=1000 LOAD_SECTIONS='storm extension leak'
+load-quick: LOAD = LOAD_SECONDS=20 LOAD_ANSWERS=200000 LOAD_FITS=5000 LOAD_SECTIONS='storm extension leak'
 load: LOAD = LOAD_SECONDS=$(LOAD_SECONDS) LOAD_SECTIONS='$(LOAD_SECTIONS)'
 load: ## answers under fits, refreshes, DDL, cancels [LOAD_SECONDS=n LOAD_SECTIONS=names]; load-quick
 load-quick load:
