@@ -15,8 +15,6 @@
 //   sums/          who computes, and for how long Engine, predicted_device_ms
 #pragma once
 
-#include "core/summary/measure_encode.h"
-#include "core/summary/summary.h"
 #include "core/control.h"
 #include "core/density/format.h"
 #include "core/density/group_format.h"
@@ -32,6 +30,7 @@
 #include "core/fit/fit_cells.h"
 #include "core/fit/groups.h"
 #include "core/fit/words.h"
+#include "core/grid/add_densities.h"
 #include "core/grid/owned_cells.h"
 #include "core/integrate/drift.h"
 #include "core/integrate/word_drift.h"

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "core/kde.h"
-#include "core/summary/owned_summary.h"
 
 #include "answers.h"
 #include "finding.h"
@@ -159,19 +158,21 @@ inline void draw(const DensityView& d) {
 inline void roll_up(const std::vector<const Header*>& densities) {
   const Second second;
   const Header& h = *densities[0];
-  OwnedSummary summary(Resolution::coarse);
-  Measures measures(summary.memory(), h.measures);
-  check(h.measures > 0 ? measures.merge_many(densities, &*summary)
-                       : summary->merge_many(densities));
-  check(measures.settle(&*summary));
+  OwnedGridCells cells(chain_of(h.value_type), h.measures, 4096);
+  const Status added = add_densities(densities, Control{}, &*cells);
+  // Cells that no fit makes are refused.
+  if (added.code == Code::invalid_format) return;
+  check(added);
   FitOptions options;
   options.method = (h.flags & kBounded) != 0 ? Method::automatic : h.method;
   options.value_type = h.value_type;
-  options.budget = h.measures > 0 ? kLeastMeasuredBytes + 4096 : 4096;
+  options.added_up = true;
   for (int k = 0; k < h.measures; ++k)
     options.measure_types[k] = MeasureView(&h, k).header().value_type;
   DensityBytes out;
-  const Status status = finish(*summary, options, Control{}, &out, &measures);
+  FitReport report;
+  const std::size_t bytes = h.measures > 0 ? kLeastMeasuredBytes + 4096 : 4096;
+  const Status status = fit_cells(&*cells, options, bytes, Control{}, &out, &report);
   // Rows beyond all bounds are refused.
   if (status.code == Code::invalid_argument) return;
   check(status);
@@ -189,9 +190,9 @@ inline void drift_against(const DensityView& d) {
     check(sampler.finish(out));
     return out;
   }();
-  (void)drift(d, *sample, rows_behind(d.header()));
-  if (d.header().words == 0) return;
   Drift out;
+  check(drift(d, *sample, rows_behind(d.header()), &out));
+  if (d.header().words == 0) return;
   const Status status = word_drift(d, WordsView(&d.header()), *sample, Control{}, &out);
   if (!status.ok() && status.code != Code::out_of_memory) fail(status.message);
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/kde.h"
-#include "core/summary/owned_summary.h"
 #include "joint_fixture.h"
 
 namespace kde {
@@ -36,22 +35,22 @@ inline double value_of(Shape shape, int i, Random* random) {
 }
 
 inline DensityBytes made(Shape shape, int rows, int measures, Method method) {
-  OwnedSummary summary;
-  Measures sums(summary.memory(), measures);
+  OwnedGridCells cells(Chain::decimal, measures);
   Random random(3);
   for (int i = 0; i < rows; ++i) {
     const double x = value_of(shape, i, &random);
     // Squares of wide ones overflow, which is refused.
     double y[2] = {std::floor(100 * random.uniform()) / 4, shape == Shape::wide ? 1e150 : x};
     if (i % 7 == 0) y[1] = std::numeric_limits<double>::quiet_NaN();
-    must(sums.add(x, {y, static_cast<std::size_t>(measures)}, &*summary));
+    must(cells->add(x, {y, static_cast<std::size_t>(measures)}));
   }
-  must(sums.settle(&*summary));
   FitOptions options;
   options.method = method;
-  options.budget = measures > 0 ? kLeastMeasuredBytes + 2000 : 1500;
+  options.added_up = true;
   DensityBytes out;
-  must(finish(*summary, options, Control{}, &out, &sums));
+  FitReport report;
+  const std::size_t bytes = measures > 0 ? kLeastMeasuredBytes + 2000 : 1500;
+  must(fit_cells(&*cells, options, bytes, Control{}, &out, &report));
   return out;
 }
 

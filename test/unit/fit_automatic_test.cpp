@@ -138,7 +138,7 @@ std::string broken(const Fitted& f, const std::vector<double>& x, Random& random
     std::snprintf(text, sizeof text, "%s: %.17g, %.17g; %.17g, %.17g", what, a, b, c, e);
     return std::string(text);
   };
-  if (f.bytes.size() > kMaxBytes) return "too long";
+  if (f.bytes.size() > kSampleBytes) return "too long";
   if (const Status s = validate(f.bytes.data(), f.bytes.size()); !s.ok()) return s.message;
   const double tolerance = 1e-9 * h.rows;
   const auto near = [tolerance](double a, double b) { return std::fabs(a - b) <= tolerance; };
@@ -221,7 +221,9 @@ TEST(FitAutomatic, EveryShapeInEveryType) {
         options.rows_per_row_read = rows_per_row;
         options.every_row_read = rows_per_row == 1;
         options.value_type = static_cast<ValueType>(random.below(kValueTypes));
-        const Fitted f = fit(sample_of(x), options);
+        Sampler::Options sampling = fitted::keep_all();
+        sampling.chain = chain_of(options.value_type);
+        const Fitted f = fit(sample_of(x, sampling), options);
         ASSERT_TRUE(f.status.ok());
         EXPECT_EQ(broken(f, x, random, 60), "");
         EXPECT_EQ(f.view().header().value_type, options.value_type);
@@ -354,7 +356,7 @@ TEST(FitAutomatic, CellsOfAnyWidthEnd) {
     options.rows_per_row_read = rows;
     const Fitted f = fit(sample_of(column), options);
     ASSERT_TRUE(f.status.ok());
-    EXPECT_LE(f.bytes.size(), kMaxBytes);
+    EXPECT_LE(f.bytes.size(), kSampleBytes);
   }
 }
 

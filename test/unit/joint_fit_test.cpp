@@ -136,6 +136,7 @@ TEST(JointFit, OneColumnIsAnsweredAsByItsOwnFit) {
     own.value_type = ValueType::float8;
     own.rows_per_row_read = 10;
     own.share_of_blocks = 0.1;
+    own.budget = kMaxBytes;  // as of a marginal
     DensityBytes bytes;
     FitReport report;
     ASSERT_TRUE(fit_column(sample, own, {}, &bytes, &report).ok());

@@ -2,8 +2,8 @@
 // marginals from all rows, coordinates by Axis, any weights.
 #pragma once
 
-#include "core/fit/fit.h"
-#include "core/summary/summary.h"
+#include "core/fit/fit_cells.h"
+#include "core/grid/owned_cells.h"
 #include "core/joint/axis.h"
 #include "core/density/joint_format.h"
 #include "core/random.h"
@@ -32,39 +32,21 @@ struct Column {
   bool is_null(std::size_t i) const { return !null.empty() && null[i]; }
 };
 
-// Memory that goes with the test.
-class Heap {
- public:
-  Memory memory() { return {&allocate, &release, this}; }
-
- private:
-  static void* allocate(void* context, std::size_t size) {
-    auto& chunks = static_cast<Heap*>(context)->chunks_;
-    chunks.push_back(std::make_unique<double[]>((size + 7) / 8));
-    return chunks.back().get();
-  }
-  static void release(void*, void*) {}
-  std::vector<std::unique_ptr<double[]>> chunks_;
-};
-
 inline DensityBytes marginal(const Column& column) {
-  Heap heap;
-  Summary summary(heap.memory());
-  double nulls = 0;
+  OwnedGridCells cells(Chain::decimal, 0);
   for (std::size_t i = 0; i < column.value.size(); ++i) {
-    if (column.is_null(i)) {
-      ++nulls;
-    } else {
-      EXPECT_TRUE(summary.add(column.value[i]).ok());
-    }
+    if (column.is_null(i))
+      cells->add_null();
+    else
+      EXPECT_TRUE(cells->add(column.value[i]).ok());
   }
-  EXPECT_TRUE(summary.settle().ok());
   FitOptions options;
   options.lattice_step = column.lattice_step;
+  options.added_up = true;
   DensityBytes bytes;
-  const Status s = finish(summary, options, {}, &bytes);
+  FitReport report;
+  const Status s = fit_cells(&*cells, options, kMaxBytes, {}, &bytes, &report);
   EXPECT_TRUE(s.ok()) << s.message;
-  bytes.header().nulls = nulls;
   return bytes;
 }
 

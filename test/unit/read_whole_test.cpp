@@ -75,7 +75,7 @@ TEST(ReadWhole, IntervalsOfJoinedCellsHoldExactCounts) {
   for (const Column& c : columns) {
     SCOPED_TRACE(c.name);
     const auto sample = fitted::sample_of(c.x);
-    joined += sample.summary->join_limit() > 0;
+    joined += (*sample.cells)->level() >= 0;
     FitOptions options;
     options.every_row_read = true;
     const Fitted f = fitted::fit(sample, options);

@@ -1,6 +1,7 @@
 // The scan's accumulator: uniform, reproducible, with exact totals; every row in its summary or, of
 // thinned rows, those drawn, beside the least and the greatest of all.
 #include "core/sampling/sampler.h"
+#include "core/fit/described.h"
 
 #include <gtest/gtest.h>
 
@@ -30,18 +31,24 @@ fitted::OwnSample draw(const std::vector<double>& x, std::int64_t rows, std::uin
   return fitted::sample_of(x, o);
 }
 
-// The values that a summary which joined none is of, by the number of their rows.
-std::vector<WeightedValue> values_of(const Summary& summary) {
+GridList list_of(const Sample& sample) {
+  GridList list;
+  EXPECT_TRUE((*sample.cells)->list(&list).ok());
+  return list;
+}
+
+// The values that cells which hold one each are of, by the number of their rows.
+std::vector<WeightedValue> values_of(const Sample& sample) {
   std::vector<WeightedValue> out;
-  for (std::size_t i = 0; i < summary.cells(); ++i) {
-    EXPECT_TRUE(summary.cell(i).point);
-    out.push_back({summary.cell(i).value, summary.cell(i).rows});
+  for (const GridEntry& e : list_of(sample).entries) {
+    EXPECT_LT(e.level, 0);
+    out.push_back({e.x, e.rows});
   }
   return out;
 }
 
-void expect_values(const Summary& summary, const std::vector<double>& x) {
-  const std::vector<WeightedValue> found = values_of(summary);
+void expect_values(const Sample& sample, const std::vector<double>& x) {
+  const std::vector<WeightedValue> found = values_of(sample);
   const std::vector<WeightedValue> expected = samples::distinct(x);
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -113,16 +120,16 @@ TEST(Sampler, SameSeedSameSample) {
     EXPECT_EQ(a.drawn.size(), static_cast<std::size_t>(rows > 0 ? rows : kDrawnRows));
     EXPECT_EQ(a.drawn, b.drawn);
     EXPECT_NE(a.drawn, c.drawn);
-    EXPECT_EQ(a.summary->cells(), b.summary->cells());
+    EXPECT_EQ((*a.cells)->size(), (*b.cells)->size());
   }
 }
 
-TEST(Sampler, ThinnedSummaryIsOfTheRowsDrawn) {
+TEST(Sampler, ThinnedCellsAreOfTheRowsDrawn) {
   const std::vector<double> x = samples::normal(5000, 1);
   const auto s = draw(x, 300, 5);
   EXPECT_TRUE(s.thinned);
   EXPECT_EQ(s.sample_rows(), 300);
-  expect_values(*s.summary, s.drawn);
+  expect_values(s, s.drawn);
   std::vector<double> all = x;
   std::sort(all.begin(), all.end());
   std::vector<double> drawn = s.drawn;
@@ -140,10 +147,7 @@ TEST(Sampler, ThinnedSummaryIsOfTheRowsDrawn) {
     EXPECT_FALSE(whole.thinned);
     EXPECT_EQ(whole.sample_rows(), 5000);
     EXPECT_EQ(draw_rows(whole, FitOptions()), all);
-    expect_values(*whole.summary, x);
-    EXPECT_TRUE(whole.least.empty() && whole.greatest.empty());
-    EXPECT_EQ(whole.known_below, -kInf);
-    EXPECT_EQ(whole.known_above, kInf);
+    expect_values(whole, x);
   }
 }
 
@@ -202,8 +206,8 @@ TEST(Sampler, SpecialValuesAreCountedApart) {
     EXPECT_EQ(s.rows_read(), 11);
     EXPECT_EQ(s.totals.max(), 1);
     // -0 and 0 are one value, and it prints without a sign.
-    expect_values(*s.summary, {0, 0, 1});
-    EXPECT_FALSE(std::signbit(s.summary->cell(0).value));
+    expect_values(s, {0, 0, 1});
+    EXPECT_FALSE(std::signbit(values_of(s)[0].value));
     EXPECT_FALSE(std::signbit(s.totals.min()));
     for (double v : s.drawn) EXPECT_FALSE(std::signbit(v));
   }
@@ -215,7 +219,7 @@ TEST(Sampler, NothingFinite) {
   EXPECT_EQ(s.rows_read(), 2);
   EXPECT_EQ(s.sample_rows(), 0);
   EXPECT_TRUE(s.drawn.empty());
-  EXPECT_EQ(s.summary->cells(), 0u);
+  EXPECT_EQ((*s.cells)->size(), 0u);
   EXPECT_EQ(draw({}, 10, 0).rows_read(), 0);
 }
 
@@ -232,8 +236,7 @@ TEST(Sampler, TotalsDoNotOverflow) {
   }
 }
 
-// More distinct values than a summary has cells: each row is counted in one of them, and the number
-// of those up to a cell's end is right but for the bound that the summary states.
+// More distinct values than there are cells: each row is counted in one of them.
 TEST(Sampler, EveryRowIsCountedInBoundedMemory) {
   const std::vector<double> x = samples::lognormal(300000, 8);
   const auto s = draw(x, 0, 0);
@@ -241,54 +244,67 @@ TEST(Sampler, EveryRowIsCountedInBoundedMemory) {
   EXPECT_EQ(s.sample_rows(), 300000);
   EXPECT_EQ(s.drawn.size(), static_cast<std::size_t>(kDrawnRows));
   EXPECT_EQ(s.totals.max(), *std::max_element(x.begin(), x.end()));
-  EXPECT_LE(s.summary->cells(), kFineCells + kFineCells / 9);
-  const double bound = s.summary->error_rows();
-  EXPECT_GT(bound, 0);
-  EXPECT_LT(bound, 1e-3 * 300000);
-  std::vector<double> sorted = x;
-  std::sort(sorted.begin(), sorted.end());
-  double below = 0;
-  for (std::size_t i = 0; i < s.summary->cells(); ++i) {
-    below += s.summary->cell(i).rows;
-    const auto at = std::upper_bound(sorted.begin(), sorted.end(), s.summary->cell(i).value);
-    ASSERT_NEAR(below, static_cast<double>(at - sorted.begin()), bound);
-  }
-  EXPECT_EQ(below, 300000);
+  EXPECT_LE((*s.cells)->size(), kMostGridCells);
+  double rows = 0;
+  for (const GridEntry& e : list_of(s).entries) rows += e.rows;
+  EXPECT_EQ(rows, 300000);
 }
 
-// The kOutermost least and greatest of all rows read, less the last of them and what equals it: how
-// many rows are beyond that is then known.
+// The kOutermost least and greatest of all rows read.
 TEST(Sampler, OutermostRowsAreExact) {
   Random random(4);
   for (const bool ties : {false, true}) {
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const std::int64_t sample_rows : {0, 500}) {
       std::vector<double> x;
       for (int i = 0; i < 4000; ++i) {
         const double v = 2 * random.uniform() - 1;
         x.push_back(ties ? std::round(300 * v * v * v) : v);
       }
-      const auto s = draw(x, 500, seed);
-      ASSERT_TRUE(s.thinned);
-      std::vector<double> sorted = x;
-      std::sort(sorted.begin(), sorted.end());
-      ASSERT_EQ(s.known_below, sorted[kOutermost - 1]);
-      ASSERT_EQ(s.known_above, sorted[x.size() - kOutermost]);
-      const auto low = std::lower_bound(sorted.begin(), sorted.end(), s.known_below);
-      const auto high = std::upper_bound(sorted.begin(), sorted.end(), s.known_above);
-      EXPECT_EQ(s.least, std::vector<double>(sorted.begin(), low));
-      EXPECT_EQ(s.greatest, std::vector<double>(high, sorted.end()));
-      EXPECT_LT(s.least.size(), kOutermost);
+      const auto s = draw(x, sample_rows, 3);
+      std::sort(x.begin(), x.end());
+      EXPECT_EQ(s.least, std::vector<double>(x.begin(), x.begin() + kOutermost));
+      EXPECT_EQ(s.greatest, std::vector<double>(x.end() - kOutermost, x.end()));
     }
   }
-  // All of one end equal: no row is beyond it.
-  std::vector<double> x(2000, 0.0);
-  for (int i = 0; i < 1000; ++i) x.push_back(i);
-  const auto s = draw(x, 100, 1);
-  EXPECT_TRUE(s.least.empty());
-  EXPECT_EQ(s.known_below, 0);
-  EXPECT_EQ(s.greatest.size(), kOutermost - 1);
-  // Fewer rows than that were read: none is known apart.
-  EXPECT_EQ(draw(samples::normal(kOutermost - 1, 1), 5, 1).known_above, kInf);
+}
+
+// Between the outermost rows, which are known one by one, all others are in cells: those at the limits
+// too, and of a thinned sample no row that is known otherwise.
+TEST(SampleLine, HasEachRowOnce) {
+  Random random(4);
+  for (const std::int64_t sample_rows : {0, 150000}) {
+    for (const double step : {0.0, 0.001}) {
+      std::vector<double> x;
+      for (int i = 0; i < 400000; ++i) {
+        const double v = 1000 * std::exp(2 * random.uniform());
+        x.push_back(step > 0 ? std::round(1000 * v) / 1000 : v);
+      }
+      const auto s = draw(x, sample_rows, 1);
+      const GridList list = list_of(s);
+      SampledRows rows = divide_rows(s, list, 32);
+      EXPECT_TRUE(rows.is_joined);
+      std::sort(x.begin(), x.end());
+      EXPECT_EQ(rows.low, x[32]);
+      EXPECT_EQ(rows.high, x[x.size() - 33]);
+      Header lattice = {};
+      if (step > 0) place_on_type_lattice(step, &lattice);
+      take_cells(s, list, lattice, &rows);
+      std::vector<double> kept = s.thinned ? s.drawn : x;
+      std::sort(kept.begin(), kept.end());
+      double through = 0, last = -kInf;
+      for (const HistogramCell& c : rows.cells) {
+        ASSERT_GE(c.value, last);
+        last = c.value;
+        through += c.rows;
+        if (c.rows == 0) continue;
+        const auto from = std::lower_bound(kept.begin(), kept.end(), rows.low);
+        const auto to = std::upper_bound(kept.begin(), kept.end(), c.value);
+        ASSERT_EQ(through, static_cast<double>(to - from)) << c.value;
+      }
+      EXPECT_EQ(through, rows.seen);
+      EXPECT_EQ(last, rows.high);
+    }
+  }
 }
 
 // Blocks have numbers from 0, whether or not they have rows; the rows drawn are in their order.
@@ -381,8 +397,8 @@ TEST(Sampler, RowsTogetherAreAsOneByOne) {
     EXPECT_EQ(found.specials.nans, expected.specials.nans);
     EXPECT_EQ(found.specials.positive_infinities, expected.specials.positive_infinities);
     const auto bytes = [](const Sample& s) {
-      std::vector<char> out(s.summary->serialized_size());
-      s.summary->serialize(out.data());
+      std::vector<char> out((*s.cells)->serialized_size());
+      (*s.cells)->serialize(out.data());
       return out;
     };
     EXPECT_EQ(bytes(found), bytes(expected));

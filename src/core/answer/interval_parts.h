@@ -84,7 +84,7 @@ inline Reach stored_reach(const DensityView& d, const Range& r) {
     out.below += h.error * h.rows;
     out.above += h.error * h.rows;
   }
-  if ((h.flags & kRoundEnds) == 0) return out;
+  if (!h.has_exact_ends()) return out;
   // Rows at a lower end that takes them in are not below it.
   const CutCell low = r.lower_unbounded ? CutCell{} : cut_cell(d, r.lower, !r.lower_inclusive);
   const CutCell high = r.upper_unbounded ? CutCell{} : cut_cell(d, r.upper, r.upper_inclusive);

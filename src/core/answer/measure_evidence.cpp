@@ -251,13 +251,12 @@ class Answer {
     return std::max(stored.below, stored.above);
   }
 
-  bool has_round_ends() const { return (density_.header().flags & kRoundEnds) != 0; }
 
   // How far the sum of y - origin may be off, in units, where ends cut cells: of k of a cell's n rows
   // it is at most sqrt(n sum of its squares), by Cauchy's and Schwarz's inequality, and so is its
   // distance from their share of the whole.
   double sum_within_cells() const {
-    if (!has_round_ends() || !m_.has(MeasurePart::squares)) return 0;
+    if (!density_.header().has_exact_ends() || !m_.has(MeasurePart::squares)) return 0;
     const DensityView rows =
         m_.has(MeasurePart::rows) ? measure_.part(MeasurePart::rows) : density_;
     const DensityView squares = measure_.part(MeasurePart::squares);

@@ -74,7 +74,7 @@ enum Flags : std::uint8_t {
   kBounded = 1,       // answers are the cells' own; else the kernel acts in every answer
   kEveryRowRead = 2,  // every row is in it: totals and [min, max] are the table's
   kFitted = 4,        // by a fit; else added up or merged
-  kRoundEnds = 8,     // at the ends of cells counts are exact (histogram.h)
+  kRoundEnds = 8,     // cells end on the grid (histogram.h)
 };
 
 // Shapes of ranges: with two ends, or open to one side.
@@ -142,6 +142,12 @@ struct Header {
   // it.
   float count_variance[kShapes][kErrorScales];
 
+  // Counts at the ends of cells are exact but for `error`, and off by what a cell holds within one.
+  // Else `error` bounds them everywhere.
+  bool has_exact_ends() const {
+    constexpr std::uint8_t kAll = kRoundEnds | kBounded | kEveryRowRead;
+    return (flags & kAll) == kAll;
+  }
   double finite_rows() const { return rows - nans - negative_infinities - positive_infinities; }
   // Rows of no finite value: the specials'. Sums of fractions round to some ulps more than their
   // parts, which would be finite rows.

@@ -184,7 +184,7 @@ std::size_t histogram_size(const void* bytes, std::size_t available) {
 double error_rows(const DensityView& view) {
   const Header& h = view.header();
   double most = 0;
-  for (int b = 0; b < view.blocks() && (h.flags & kRoundEnds) != 0; ++b) {
+  for (int b = 0; b < view.blocks() && h.has_exact_ends(); ++b) {
     CellReader reader = view.cells(b);
     StoredCell cell;
     while (reader.next(&cell))

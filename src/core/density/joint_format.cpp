@@ -99,7 +99,7 @@ std::size_t joint_size(const void* bytes, std::size_t available) {
   JointSizes sizes;
   for (int k = 0; k < h.columns; ++k) {
     const std::size_t bytes_k = column[k].marginal_bytes;
-    const std::size_t most = column[k].is_category() ? kMostColumnBytes : kMaxBytes;
+    const std::size_t most = column[k].is_category() ? kMostColumnBytes : kMostListBytes;
     if (column[k].heavy > kMaxHeavy || bytes_k < sizeof(Header) || bytes_k > most ||
         bytes_k % sizeof(double) != 0 || !valid_value_bytes(h, column[k]))
       return 0;

@@ -1,10 +1,9 @@
-// Internal to src/core/fit: what the fits of a sample and of a summary do alike.
+// Internal to src/core/fit: what the fits of a sample and of every row do alike.
 #pragma once
 
 #include "core/density/histogram.h"
 #include "core/fit/fit.h"
-#include "core/summary/measure_encode.h"
-#include "core/summary/summary.h"
+#include "core/fit/sample_line.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +15,7 @@
 namespace kde {
 
 // Rows that are no finite values, and all that is known of these in total.
-inline void describe_totals(const SummaryTotals& t, const Summary::Specials& s, double rows,
+inline void describe_totals(const SummaryTotals& t, const SpecialRows& s, double rows,
                             double scale, Header* h) {
   h->nulls = s.nulls * scale;
   h->nans = s.nans * scale;
@@ -33,20 +32,6 @@ inline void describe_totals(const SummaryTotals& t, const Summary::Specials& s, 
   h->max = t.max();
   h->mean = t.mean();
   h->variance = t.variance();
-}
-
-// The values at which cells end, each once.
-inline std::vector<WeightedValue> ends_of(std::span<const HistogramCell> cells) {
-  std::vector<WeightedValue> out;
-  out.reserve(cells.size());
-  for (const HistogramCell& c : cells) {
-    if (out.empty() || out.back().value < c.value) {
-      out.push_back({c.value, c.rows});
-    } else {
-      out.back().weight += c.rows;
-    }
-  }
-  return out;
 }
 
 // What selection and estimation compute in: x = origin + u 2^exponent, |u| about 1 at most.
@@ -79,27 +64,7 @@ inline double finite_error(double error) {
   return std::min(error, std::numeric_limits<double>::max());
 }
 
-// The density of a header and its cells, whose counts are off by `slack` of the rows, and of the
-// measures of `rows`, if there are some. of: all but its budget. Errors: invalid_argument for too
-// few bytes, those of encode_histogram() and append_measures().
-inline Status encode(const Header& header, std::span<const HistogramCell> cells, double slack,
-                     const FitOptions& options, const Summary& rows, const Measures* measures,
-                     MeasureOptions of, DensityBytes* density) {
-  if (measures == nullptr || measures->count() == 0)
-    return encode_histogram(header, cells, slack, options.budget, density);
-  if (options.budget < kLeastMeasuredBytes)
-    return Status::error(Code::invalid_argument,
-                         "a density with a measure takes at least %zu bytes, not %zu",
-                         kLeastMeasuredBytes, options.budget);
-  if (Status s = encode_histogram(header, cells, slack, bytes_for_column(options.budget), density);
-      !s.ok())
-    return s;
-  of.budget = options.budget - (density->size() + 7) / 8 * 8;
-  return append_measures(rows, *measures, of, density);
-}
-
-// Where a summary joined some cells, one is heavy that has more than so many times the rows of its
-// neighbours' median.
+// A cell is heavy that has more than so many times the rows of its neighbours' median.
 inline constexpr double kHeavy = 4;
 
 // Of the cells to either side of the i-th. rows: of a number of them.
@@ -115,26 +80,8 @@ double median_beside(std::size_t i, std::size_t cells, const Rows& rows) {
   return *middle;
 }
 
-// ---------------------------------------------------- the cells that `auto` stores of a sample
-
-// The rows of a sample that are smoothed, in the table's rows and the sample's, and those beyond
-// them, which are stored one by one.
-struct SampledRows {
-  std::vector<HistogramCell> cells;         // of the sample, in its rows
-  double seen = 0;                          // their rows
-  double stand_for = 0;                     // finite rows of the table
-  double low = 0, high = 0;                 // all of them lie between
-  std::vector<HistogramCell> below, above;  // points, in rows read
-};
-
-// Whether the rows drawn are all that the summary is of.
-inline bool all_drawn(const Sample& sample) {
-  return static_cast<double>(sample.drawn.size()) == sample.sample_rows();
-}
-
-// What a bandwidth is selected from: the values themselves where all rows of a summary that joined
-// some of them were drawn; else its cells. Throws std::bad_alloc.
-std::vector<HistogramCell> values_of(const Sample& sample, std::span<const HistogramCell> cells);
+// The most rows of a cell that is no point: within it nothing is known of them.
+double largest_cell(std::span<const HistogramCell> cells);
 
 // At most bandwidth_rows of the rows drawn, ascending, for exact sums over pairs. Throws
 // std::bad_alloc.
@@ -145,12 +92,12 @@ void place_on_type_lattice(double step, Header* header);
 // Whether x is a point of the header's lattice to the last bit.
 bool is_lattice_point(const Header& header, double x);
 
-// header: totals are set, min < max; the lattice, the bandwidth and
-// the error of counts within joined cells are written here.
+// header: totals are set, min < max; the lattice, the bandwidth and the error of counts within joined
+// cells are written here. list: of the sample's cells; rows: divided, of which it takes the cells.
 // cells: of the table's rows.
 // Errors: cancelled, what the bandwidth's sums report. Throws std::bad_alloc.
-Status fit_automatically(const Sample& sample, const SampledRows& rows, const FitOptions& options,
-                         const Control& control, Header* header, std::vector<HistogramCell>* cells,
-                         FitReport* report);
+Status fit_automatically(const Sample& sample, const GridList& list, const FitOptions& options,
+                         const Control& control, SampledRows* rows, Header* header,
+                         std::vector<HistogramCell>* cells, FitReport* report);
 
 }  // namespace kde

@@ -5,12 +5,8 @@
 //             read, or where nothing is to be gained. The kernel acts in pdf() alone (kBounded).
 //   by name   the plain kernel sum over the sample with that method's bandwidth, in every answer.
 //
-// From a summary of what was added up (finish): counts are the data's own, and are not smoothed. The
-// bandwidth is selected from the summary's cells, each a weighted value in its middle, so it can be
-// selected again whenever rows were added, without going back to them. Cells hold at most a few
-// thousandths of a percent of the rows, and a pilot bandwidth some percent of their spread: what
-// binning in cells of width w does to a bandwidth's functionals is of the order (w/g)^2
-// (M. P. Wand, J. Comp. Graph. Stat. 3, 1994).
+// Either is stored in cells with round ends (estimate_list.h, grid/grid_encode.h). Of every row, and of
+// what was added up, see fit_cells.h.
 #pragma once
 
 #include "core/density/bytes.h"
@@ -20,6 +16,7 @@
 #include "core/status.h"
 #include "core/sums/engine.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace kde {
@@ -42,13 +39,18 @@ struct FitOptions : ReadShare {
   bool seeks_lattice = false;           // then: also a lattice that is not the type's own
   std::int64_t bandwidth_rows = 32768;  // >= 2
   std::uint64_t seed = 0;               // of which rows those are
-  // Of the density; in [kLeastHistogramBytes, kMaxBytes]. With measures that of x and one of them:
-  // half for each, and at least kLeastMeasuredBytes.
-  std::size_t budget = kMaxBytes;
+  // Of the density with its measures, at least kLeastHistogramBytes; 0: bytes_of_sample().
+  std::size_t budget = 0;
   ValueType measure_types[kMaxMeasures] = {};
   std::uint32_t word_type = 0, word_flags = 0;  // of a category: WordsHeader's
   Engine engine;
 };
+
+// Of a sample's list with its first measure; each measure more takes half of that.
+inline constexpr std::size_t kSampleBytes = 65536;
+inline std::size_t bytes_of_sample(int measures) {
+  return kSampleBytes + kSampleBytes / 2 * static_cast<std::size_t>(std::max(measures - 1, 0));
+}
 
 struct FitReport {
   Method method = Method::plugin;  // the one used: never automatic
@@ -72,16 +74,5 @@ std::int64_t rows_of_exact_sums(const Sample& sample, const FitOptions& options)
 // out_of_memory, internal.
 Status fit_column(const Sample& sample, const FitOptions& options, const Control& control,
                   DensityBytes* density, FitReport* report) noexcept;
-
-// Of the options the method, the value's type, the lattice, the budget and the measures' types.
-// summary: settled, not changed; without finite rows too (then a density of no rows but NULL, NaN
-// and infinite ones). measures: the summary's, settled; null: none.
-// The value that comes out has flags kEveryRowRead unless sampled densities are in it and, by auto,
-// kBounded; sample_rows the finite rows as they came; method the one asked for (plugin by auto), so
-// that densities that were asked for alike can be added. Where it has no bandwidth for the values
-// the bandwidth is Silverman's, and where that has none, 0. Errors: cancelled, out_of_memory,
-// invalid_argument.
-Status finish(const Summary& summary, const FitOptions& options, const Control& control,
-              DensityBytes* density, const Measures* measures = nullptr) noexcept;
 
 }  // namespace kde

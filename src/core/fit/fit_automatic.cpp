@@ -29,23 +29,26 @@ constexpr double kMostExactScale = 1e15;
 
 class AutomaticFit {
  public:
-  AutomaticFit(const Sample& sample, const SampledRows& rows, const FitOptions& options,
-               const Control& control, Header* header, FitReport* report)
+  AutomaticFit(const Sample& sample, const GridList& list, const FitOptions& options,
+               const Control& control, SampledRows* rows, Header* header, FitReport* report)
       : sample_(sample),
-        rows_(rows),
+        list_(list),
+        rows_(*rows),
         options_(options),
         control_(control),
         header_(*header),
-        report_(*report) {}
+        report_(*report),
+        distinct_(rows->values) {}
 
   Status run(std::vector<HistogramCell>* cells) {
     report_.method = Method::plugin;
-    distinct_ = ends_of(rows_.cells);
+    for (const WeightedValue& v : distinct_) occurrences_ += v.weight;
     sampled_share_ = rows_.stand_for > 0 ? std::min(rows_.seen / rows_.stand_for, 1.0) : 1;
     scale();
     lattice_ = find_lattice(distinct_, control_);
     if (control_.stop_requested()) return cancelled();
     place_on_lattice();
+    take_cells(sample_, list_, header_, &rows_);
     lattice_is_model_ = is_lattice_model();
     cut();
     if (control_.stop_requested()) return cancelled();
@@ -70,7 +73,7 @@ class AutomaticFit {
       for (const WeightedValue& v : distinct_) {
         below += v.weight;
         unit_.origin = v.value;
-        if (2 * below >= rows_.seen) break;
+        if (2 * below >= occurrences_) break;
       }
     }
     const double farther = std::max(rows_.high - unit_.origin, unit_.origin - rows_.low);
@@ -122,7 +125,7 @@ class AutomaticFit {
   }
 
   bool often_repeated() const {
-    return static_cast<double>(distinct_.size()) * kAlphabetRepeats <= rows_.seen;
+    return static_cast<double>(distinct_.size()) * kAlphabetRepeats <= occurrences_;
   }
 
   bool is_lattice_model() const {
@@ -133,7 +136,7 @@ class AutomaticFit {
            static_cast<double>(distinct_.size()) >= least * points;
   }
 
-  bool is_joined() const { return sample_.summary->join_limit() > 0; }
+  bool is_joined() const { return rows_.is_joined; }
 
   bool is_alphabet() const {
     return !lattice_is_model_ && !is_joined() && distinct_.size() <= kMostLetters &&
@@ -144,7 +147,7 @@ class AutomaticFit {
   std::vector<std::size_t> find_atoms(std::span<const HistogramCell> cells) const {
     std::vector<std::size_t> out;
     if (is_joined()) {
-      const double limit = sample_.summary->join_limit();
+      const double limit = kHeavy * rows_.seen / static_cast<double>(cells.size());
       for (std::size_t i = 0; i < cells.size(); ++i) {
         if (!cells[i].point || !(cells[i].rows > limit)) continue;
         const double median =
@@ -204,8 +207,8 @@ class AutomaticFit {
   // The column's value at u.
   double original_value(double u) const {
     const auto at = std::lower_bound(
-        distinct_.begin(), distinct_.end(), u,
-        [this](const WeightedValue& v, double wanted) { return to_u(v.value) < wanted; });
+        rows_.cells.begin(), rows_.cells.end(), u,
+        [this](const HistogramCell& c, double wanted) { return to_u(c.value) < wanted; });
     return at->value;
   }
 
@@ -220,12 +223,10 @@ class AutomaticFit {
   // exact sums, some of the rows drawn.
   void values_for_bandwidth(std::vector<double>* values, std::vector<double>* weights) const {
     if (!wants_exact_sums() && is_joined() && all_drawn(sample_)) {
-      for (const HistogramCell& c : values_of(sample_, rows_.cells)) {
-        if (!is_smoothed(c.value) ||
-            std::binary_search(atom_value_.begin(), atom_value_.end(), c.value))
-          continue;
-        values->push_back(to_u(c.value));
-        weights->push_back(c.rows);
+      for (const WeightedValue& v : distinct_) {
+        if (std::binary_search(atom_value_.begin(), atom_value_.end(), v.value)) continue;
+        values->push_back(to_u(v.value));
+        weights->push_back(v.weight);
       }
       return;
     }
@@ -343,7 +344,7 @@ class AutomaticFit {
 
   // The sample's own, as they are.
   void take_counts(std::vector<HistogramCell>* cells) {
-    header_.error = sample_.summary->error_rows() / sample_.sample_rows();
+    header_.error = largest_cell(rows_.cells) / rows_.seen;
     *cells = rows_.cells;
     if (rows_.seen == rows_.stand_for) return;
     for (HistogramCell& c : *cells) c.rows *= rows_.stand_for / rows_.seen;
@@ -403,12 +404,14 @@ class AutomaticFit {
   double before(double atom) const { return header_.lattice_step > 0 ? on_step(atom, -1) : atom; }
 
   const Sample& sample_;
-  const SampledRows& rows_;
+  const GridList& list_;
+  SampledRows& rows_;
   const FitOptions& options_;
   const Control& control_;
   Header& header_;
   FitReport& report_;
-  std::vector<WeightedValue> distinct_;  // the cells' values
+  const std::vector<WeightedValue>& distinct_;  // values that occur
+  double occurrences_ = 0;                      // their rows
   UnitScale unit_;
   double sampled_share_ = 0;
   Lattice lattice_;
@@ -433,10 +436,10 @@ bool is_lattice_point(const Header& h, double x) {
   return h.lattice_point(std::nearbyint((x - h.lattice_offset) / h.lattice_step)) == x;
 }
 
-Status fit_automatically(const Sample& sample, const SampledRows& rows, const FitOptions& options,
-                         const Control& control, Header* header, std::vector<HistogramCell>* cells,
-                         FitReport* report) {
-  return AutomaticFit(sample, rows, options, control, header, report).run(cells);
+Status fit_automatically(const Sample& sample, const GridList& list, const FitOptions& options,
+                         const Control& control, SampledRows* rows, Header* header,
+                         std::vector<HistogramCell>* cells, FitReport* report) {
+  return AutomaticFit(sample, list, options, control, rows, header, report).run(cells);
 }
 
 }  // namespace kde

@@ -33,9 +33,10 @@ void find_lattice(const GridCells& cells, const FitOptions& options, Header* h) 
   h->lattice_step = h->lattice_offset = h->lattice_scale = 0;
 }
 
-// Cells' middles and their rows. Of a value that has more than kHeavy times the rows of its
+// Cells' middles and their rows. By auto, of a value that has more than kHeavy times the rows of its
 // neighbours' median that is left to it: it is no part of what is smooth.
-WeightedLine smooth_rows(const RoundEnds& ends, std::span<const GridEntry> cells, UnitScale* unit) {
+WeightedLine smooth_rows(const RoundEnds& ends, std::span<const GridEntry> cells, bool automatic,
+                         UnitScale* unit) {
   std::vector<WeightedValue> all;
   const std::size_t each = cells.size() / kMostMiddles + 1;
   for (std::size_t i = 0; i < cells.size(); i += each) {
@@ -54,7 +55,7 @@ WeightedLine smooth_rows(const RoundEnds& ends, std::span<const GridEntry> cells
   WeightedLine line;
   for (std::size_t i = 0; i < all.size(); ++i) {
     double rows = all[i].weight;
-    if (all.size() > 2) {
+    if (automatic && all.size() > 2) {
       const double median =
           median_beside(i, all.size(), [&all](std::size_t j) { return all[j].weight; });
       if (rows > kHeavy * median) rows = median;
@@ -64,11 +65,12 @@ WeightedLine smooth_rows(const RoundEnds& ends, std::span<const GridEntry> cells
   return line;
 }
 
-Status select(const RoundEnds& ends, std::span<const GridEntry> cells, const Control& control,
-              Header* h, FitReport* report) {
+Status select(const RoundEnds& ends, std::span<const GridEntry> cells, Method asked,
+              const Control& control, Header* h, FitReport* report) {
   const Stopwatch watch;
   UnitScale unit;
-  const WeightedLine line = smooth_rows(ends, cells, &unit);
+  const bool automatic = asked == Method::automatic;
+  const WeightedLine line = smooth_rows(ends, cells, automatic, &unit);
   if (line.values.size() < 2) return Status::success();
   double rows = 0;
   for (const double w : line.weights) rows += w;
@@ -76,7 +78,7 @@ Status select(const RoundEnds& ends, std::span<const GridEntry> cells, const Con
   request.engine.kind = Engine::Kind::spectral;
   LineBandwidth found;
   Status status;
-  for (const Method method : {Method::plugin, Method::silverman}) {
+  for (const Method method : {automatic ? Method::plugin : asked, Method::silverman}) {
     request.method = report->method = method;
     status = select_line_bandwidth(
         request, {line.values, line.weights, std::llround(std::min(rows, 0x1p62))}, control,
@@ -91,6 +93,21 @@ Status select(const RoundEnds& ends, std::span<const GridEntry> cells, const Con
                                                                                 : Status::success();
   h->bandwidth = report->bandwidth = unit.bandwidth(found.h);
   return Status::success();
+}
+
+// How sure means are, of densities that were added up.
+std::vector<MeasureFit> measure_fits(const GridCells& cells) {
+  std::vector<MeasureFit> fits(static_cast<std::size_t>(cells.measures()));
+  for (std::size_t k = 0; k < fits.size(); ++k) {
+    const GridCells::Measure& m = cells.measure(static_cast<int>(k));
+    if (!(m.totals.rows() > 0)) continue;
+    fits[k].mean_error = finite_error(m.sampling.sum_error / m.totals.rows());
+    fits[k].counts = m.sampling.counts;
+    for (int i = 0; i < kErrorScales; ++i)
+      fits[k].mean_variance[i] =
+          finite_float(m.sampling.weight[i] * m.totals.count() / m.totals.rows());
+  }
+  return fits;
 }
 
 void describe_model(const RoundEnds& round_ends, const GridList& list, const GridCut& cut,
@@ -120,11 +137,18 @@ Status fit(GridCells* cells, const FitOptions& options, const GridBytes& bytes,
   if (Status s = cells->list(&list); !s.ok()) return s;
   report->sample_rows = static_cast<std::int64_t>(header.sample_rows);
   if (!list.entries.empty())
-    if (Status s = select(cells->ends(), list.entries, control, &header, report); !s.ok()) return s;
-  header.method = report->method;
+    if (Status s =
+            select(cells->ends(), list.entries, options.method, control, &header, report);
+        !s.ok())
+      return s;
+  // By name it is that which was asked for, so that densities that were asked for alike can be added.
+  header.method = options.method == Method::automatic ? report->method : options.method;
   control.begin(Stage::estimating);
   const Stopwatch watch;
   GridEncoder encoder(*cells, list, header, options.measure_types, control);
+  const std::vector<MeasureFit> fits = measure_fits(*cells);
+  const SampledMeasures sampled = {fits};
+  if (cells->sampling().any != 0) encoder.begin_sampled(&sampled);
   if (Status s = encoder.prepare(); !s.ok()) return s;
   const GridCut cut = encoder.best(bytes);
   if (Status s = encoder.write(cut, density); !s.ok()) return s;
@@ -155,7 +179,7 @@ void describe_ends(const RoundEnds& ends, const GridList& list, const GridCut& c
 
 Status describe_cells(GridCells* cells, const FitOptions& options, Header* header) {
   if (Status s = cells->settle(); !s.ok()) return s;
-  const Summary::Specials& s = cells->specials();
+  const SpecialRows& s = cells->specials();
   const SummaryTotals& t = cells->totals();
   const double rows = t.rows() + s.nans + s.negative_infinities + s.positive_infinities;
   if (!(std::max(rows, s.nulls) <= kMostRows))
@@ -163,12 +187,15 @@ Status describe_cells(GridCells* cells, const FitOptions& options, Header* heade
                          kMostRows);
   Header& h = *header;
   h.kernel = Kernel::gaussian;
-  h.flags = kBounded | kEveryRowRead | kRoundEnds;
+  h.flags = kRoundEnds;
+  if (options.method == Method::automatic) h.flags |= kBounded;
+  if (cells->sampling().any == 0) h.flags |= kEveryRowRead;
   if (!options.added_up) h.flags |= kFitted;
   h.method = Method::plugin;
   h.value_type = options.value_type;
   h.sample_rows = std::min(t.count(), 0x1p62);
   describe_totals(t, s, rows, 1, &h);
+  if (h.rows > 0) cells->sampling().describe(&h);
   if (t.count() > 0) find_lattice(*cells, options, &h);
   return Status::success();
 }

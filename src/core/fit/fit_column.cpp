@@ -1,10 +1,11 @@
 // fit_column(): totals, what is known row by row, the cells or the bandwidth, how sure it is.
 #include "core/fit/fit.h"
 
-#include "core/density/histogram.h"
 #include "core/estimate/lattice.h"
 #include "core/estimate/unevenness.h"
 #include "core/fit/described.h"
+#include "core/fit/estimate_list.h"
+#include "core/grid/grid_encode.h"
 #include "core/kernel/kernel.h"
 #include "core/random.h"
 #include "core/select/line_bandwidth.h"
@@ -26,7 +27,8 @@ namespace {
 constexpr double kNothingBeside = 0x1p-400;
 // Of a sample whose rows were not thinned, one row in so many at each end is stored as it is.
 constexpr double kRowsAnOutermost = 1000;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// A cell of less than such a part of a row that was read is not divided.
+constexpr double kLeastOfRow = 0.25;
 
 class Fit {
  public:
@@ -37,12 +39,15 @@ class Fit {
     if (automatic() && options_.kernel != Kernel::gaussian)
       return Status::error(Code::invalid_argument, "method auto takes no kernel but the Gaussian");
     if (!(sample_.not_null() > 0)) return Status::error(Code::invalid_argument, "no values");
+    if ((*sample_.cells)->ends().chain() != chain_of(options_.value_type))
+      return Status::error(Code::invalid_argument, "the sample's cells are not of its type");
     report_ = {};
     report_.method = automatic() ? Method::plugin : options_.method;
     report_.sample_rows = static_cast<std::int64_t>(sample_.sample_rows());
     write_totals();
+    if (Status s = (*sample_.cells)->list(&list_); !s.ok()) return s;
     if (sample_.totals.count() > 0) {
-      divide_rows();
+      find_rows();
       describe_variance();
       if (Status s = header_.min == header_.max ? one_value()
                      : options_.as_counted      ? as_counted()
@@ -53,14 +58,7 @@ class Fit {
     }
     widen_points();
     header_.method = report_.method;
-    const std::vector<MeasureFit> fits = measure_fits();
-    MeasureOptions of;
-    of.fits = fits;
-    of.special_scale = options_.rows_per_row_read;
-    of.scale = rows_for_each(of.special_scale);
-    of.sampled = !every_row_is_in();
-    return encode(header_, cells_, header_.error, options_, *sample_.summary, &sample_.measures, of,
-                  density);
+    return encode(density);
   }
 
  private:
@@ -70,7 +68,7 @@ class Fit {
     const double scale = options_.rows_per_row_read;
     Header& h = header_;
     h.kernel = options_.kernel;
-    h.flags = static_cast<std::uint8_t>(kFitted | (automatic() ? kBounded : 0) |
+    h.flags = static_cast<std::uint8_t>(kFitted | kRoundEnds | (automatic() ? kBounded : 0) |
                                         (options_.every_row_read ? kEveryRowRead : 0));
     h.value_type = options_.value_type;
     h.sample_rows = sample_.sample_rows();
@@ -80,75 +78,26 @@ class Fit {
   // The rows that are smoothed, and what they stand for. Not the outermost: where rows were thinned
   // those are known one by one; and of a heavy tail each is a value far from all others, which
   // nothing is known to lie around.
-  void divide_rows() {
+  void find_rows() {
     const double scale = options_.rows_per_row_read;
-    rows_.low = header_.min;
-    rows_.high = header_.max;
-    if (automatic() && !options_.as_counted) find_outermost();
-    bool one_by_one = rows_.low > header_.min || rows_.high < header_.max;
-    if (!(rows_.low < rows_.high) || !take_rows()) {
-      one_by_one = false;
-      rows_.below.clear();
-      rows_.above.clear();
-      rows_.low = header_.min;
-      rows_.high = header_.max;
-      take_rows();
+    std::size_t outermost = 0;
+    if (automatic() && !options_.as_counted) {
+      constexpr auto kMost = double{kOutermost - 1};
+      if (sample_.thinned)
+        outermost = kOutermost - 1;
+      else if (!options_.every_row_read)
+        outermost =
+            static_cast<std::size_t>(std::min(sample_.sample_rows() / kRowsAnOutermost, kMost));
     }
-    double beyond = 0;
-    for (const std::vector<HistogramCell>* cells : {&rows_.below, &rows_.above}) {
-      for (const HistogramCell& c : *cells) beyond += c.rows;
-    }
+    rows_ = divide_rows(sample_, list_, outermost);
+    const auto beyond = static_cast<double>(rows_.below.size() + rows_.above.size());
     rows_.stand_for = std::max(header_.finite_rows() - beyond * scale, 0.0);
-    if (!one_by_one || !sample_.thinned) return;
+    if (!(beyond > 0) || !sample_.thinned) return;
     header_.sample_rows = rows_.seen;
     if (scale == 1) {
       header_.known_below = rows_.low;
       header_.known_above = rows_.high;
     }
-  }
-
-  void find_outermost() {
-    if (std::isfinite(sample_.known_below) && sample_.known_below < sample_.known_above) {
-      rows_.low = sample_.known_below;
-      rows_.high = sample_.known_above;
-      for (double x : sample_.least) rows_.below.push_back({x, 1, true});
-      for (double x : sample_.greatest) rows_.above.push_back({x, 1, true});
-    } else if (!sample_.thinned && !options_.every_row_read) {
-      const Summary& summary = *sample_.summary;
-      const double most =
-          std::min(sample_.sample_rows() / kRowsAnOutermost, double{kOutermost - 1});
-      // Whether a cell is kept, beside the rows of its side that are.
-      const auto keep = [&](std::size_t i, double* rows, std::vector<HistogramCell>* side) {
-        const HistogramCell cell = summary.cell(i);
-        *rows += cell.rows;
-        if (!cell.point || *rows > most) return false;
-        side->push_back(cell);
-        return true;
-      };
-      double below = 0, above = 0;
-      std::size_t first = 0;
-      std::size_t last = summary.cells() - 1;
-      while (first < last && keep(first, &below, &rows_.below)) ++first;
-      while (last > first && keep(last, &above, &rows_.above)) --last;
-      std::reverse(rows_.above.begin(), rows_.above.end());
-      rows_.low = summary.cell(first).value;
-      rows_.high = summary.cell(last).value;
-    }
-  }
-
-  // The summary's cells between rows_.low and rows_.high. False where there are none, or what was
-  // joined reaches beyond.
-  bool take_rows() {
-    rows_.cells.clear();
-    rows_.seen = 0;
-    const Summary& summary = *sample_.summary;
-    for (std::size_t i = 0; i < summary.cells(); ++i) {
-      const HistogramCell cell = summary.cell(i);
-      if (cell.value < rows_.low || cell.value > rows_.high) continue;
-      rows_.cells.push_back(cell);
-      rows_.seen += cell.rows;
-    }
-    return rows_.seen > 0 && rows_.cells.front().point;
   }
 
   // What of the variance is due to blocks, and what to thinning, which kept so many of the rows.
@@ -184,7 +133,7 @@ class Fit {
   bool every_row_is_in() const { return options_.every_row_read && !sample_.thinned; }
 
   // Of so many rows of the summary: those where a measure is not NULL.
-  SummarySampling counts_of(double rows, double kept, const BlockVariance& blocks) const {
+  CountSampling counts_of(double rows, double kept, const BlockVariance& blocks) const {
     Header h{};
     h.sample_rows = rows;
     h.rows = rows * rows_for_each(1);
@@ -192,24 +141,22 @@ class Fit {
     // Of those kept so many are not NULL by chance.
     const double share = rows / std::max(rows, sample_.sample_rows());
     h.rows_variance += (1 - kept) * (1 - share) / rows;
-    SummarySampling counts;
+    CountSampling counts;
     counts.add(h);
     return counts;
   }
 
-  // The measures' sums are those of the rows read as they are.
+  // The cells' sums are those of the rows read as they are.
   std::vector<MeasureFit> measure_fits() const {
-    std::vector<MeasureFit> fits(static_cast<std::size_t>(sample_.measures.count()));
+    std::vector<MeasureFit> fits(static_cast<std::size_t>(sample_.measures()));
     const double finite = sample_.totals.count();
     const double kept = finite > 0 ? std::min(sample_.sample_rows() / finite, 1.0) : 1;
     for (std::size_t k = 0; k < fits.size(); ++k) {
-      const SummaryTotals& totals = sample_.measures.totals(static_cast<int>(k));
+      const SummaryTotals& totals = (*sample_.cells)->measure(static_cast<int>(k)).totals;
       const MeanVariance& blocks = sample_.means[k];
       const auto variance = [&](double effect) {
         return options_.unread() * kept * effect + (1 - kept);
       };
-      fits[k].value_type = options_.measure_types[k];
-      if (every_row_is_in()) continue;
       for (int i = 0; i < kErrorScales; ++i)
         fits[k].mean_variance[i] = static_cast<float>(variance(blocks.effect[i]));
       if (sample_.by_block() && totals.count() > 0)
@@ -260,35 +207,42 @@ class Fit {
     return Status::success();
   }
 
-  bool place_on_found_lattice() {
-    const Lattice found = find_lattice(ends_of(rows_.cells), control_);
-    if (!found) return false;
+  void place_on_found_lattice() {
+    const Lattice found = find_lattice(rows_.values, control_);
+    if (!found) return;
     header_.lattice_step = found.step();
     header_.lattice_offset = found.value(0);
     header_.lattice_scale = found.scale;
-    return true;
+  }
+
+  // Of the rows of a sample the cells, with a lattice that all values lie on.
+  void take_counted() {
+    const auto is_on = [this](double x) { return is_lattice_point(header_, x); };
+    if (header_.lattice_step > 0 &&
+        !(lattice_resolved(header_) && is_on(header_.min) && is_on(header_.max) &&
+          std::all_of(rows_.values.begin(), rows_.values.end(),
+                      [&](const WeightedValue& v) { return is_on(v.value); })))
+      header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
+    take_cells(sample_, list_, header_, &rows_);
+    header_.error = largest_cell(rows_.cells) / rows_.seen;
+    const double scale = rows_.stand_for / rows_.seen;
+    for (const HistogramCell& c : rows_.cells) cells_.push_back({c.value, c.rows * scale, c.point});
   }
 
   // The type's own lattice need not be looked for.
   Status as_counted() {
-    header_.error = sample_.summary->error_rows() / sample_.sample_rows();
-    const double scale = rows_.stand_for / rows_.seen;
-    bool lattice = options_.lattice_step > 0;
-    if (lattice) place_on_type_lattice(options_.lattice_step, &header_);
-    if (!lattice && options_.seeks_lattice) lattice = place_on_found_lattice();
-    lattice = lattice && lattice_resolved(header_);
-    for (const HistogramCell& c : rows_.cells) {
-      cells_.push_back({c.value, c.rows * scale, c.point});
-      lattice = lattice && is_lattice_point(header_, c.value);
-    }
-    if (!lattice) header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
+    if (options_.lattice_step > 0)
+      place_on_type_lattice(options_.lattice_step, &header_);
+    else if (options_.seeks_lattice)
+      place_on_found_lattice();
+    take_counted();
     return Status::success();
   }
 
   Status by_evidence() {
     std::vector<HistogramCell> middle;
     if (Status s =
-            fit_automatically(sample_, rows_, options_, control_, &header_, &middle, &report_);
+            fit_automatically(sample_, list_, options_, control_, &rows_, &header_, &middle, &report_);
         !s.ok())
       return s;
     const double scale = options_.rows_per_row_read;
@@ -309,9 +263,7 @@ class Fit {
   Status by_name() {
     control_.begin(Stage::selecting);
     const Stopwatch watch;
-    header_.error = sample_.summary->error_rows() / sample_.sample_rows();
-    const double scale = rows_.stand_for / rows_.seen;
-    for (const HistogramCell& c : rows_.cells) cells_.push_back({c.value, c.rows * scale, c.point});
+    take_counted();
     const WeightedLine line = scale_values();
     Status status = needs_pair_sums(report_.method) && line.values.size() < 2
                         ? Status::error(Code::degenerate, "too few of the sampled values differ")
@@ -329,20 +281,24 @@ class Fit {
     return status;
   }
 
-  // The cells' middles.
+  // Values, or the cells' middles where not all rows that cells hold were drawn.
   WeightedLine scale_values() {
-    const std::vector<HistogramCell> cells = values_of(sample_, rows_.cells);
+    std::vector<WeightedValue> all;
+    if (!rows_.is_joined || all_drawn(sample_)) {
+      all = rows_.values;
+    } else {
+      for (std::size_t i = 0; i < rows_.cells.size(); ++i) {
+        const HistogramCell& c = rows_.cells[i];
+        const double low = c.point || i == 0 ? c.value : rows_.cells[i - 1].value;
+        if (c.rows > 0) all.push_back({low + (c.value - low) / 2, c.rows});
+      }
+    }
     // Where even the distances overflow, the values themselves are as good.
-    const double origin =
-        std::isfinite(header_.max - header_.min) ? cells[cells.size() / 2].value : 0;
+    const double origin = std::isfinite(header_.max - header_.min) ? all[all.size() / 2].value : 0;
     unit_.origin = origin;
     std::frexp(std::max(header_.max - origin, origin - header_.min), &unit_.exponent);
     WeightedLine line;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (!(cells[i].rows > 0)) continue;
-      const double low = cells[i].point || i == 0 ? cells[i].value : cells[i - 1].value;
-      line.add(unit_.to_u(low + (cells[i].value - low) / 2), cells[i].rows);
-    }
+    for (const WeightedValue& v : all) line.add(unit_.to_u(v.value), v.weight);
     return line;
   }
 
@@ -408,11 +364,39 @@ class Fit {
     va_end(args);
   }
 
+  // The estimate's cells, or without one the sample's.
+  Status encode(DensityBytes* density) {
+    const GridCells& counted = **sample_.cells;
+    const double scale = rows_for_each(options_.rows_per_row_read);
+    // Lists of values alone may be of any lattice.
+    const bool values = std::all_of(cells_.begin(), cells_.end(), [](const HistogramCell& c) {
+      return c.point || c.rows == 0;
+    });
+    if (!values && header_.lattice_step > 0 && level_on(counted.ends(), header_) < 0)
+      header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
+    GridList list;
+    if (!cells_.empty())
+      list = list_estimate(cells_, header_, counted, list_, kLeastOfRow * scale);
+    list.error_rows += header_.error * rows_.stand_for;
+    header_.error = 0;
+    const std::vector<MeasureFit> fits = measure_fits();
+    const SampledMeasures sampled = {fits, scale, options_.rows_per_row_read};
+    GridEncoder encoder(counted, list, header_, options_.measure_types, control_);
+    if (!every_row_is_in()) encoder.begin_sampled(&sampled);
+    if (Status s = encoder.prepare(); !s.ok()) return s;
+        // Each rank is a value of its own.
+    const std::size_t bytes = options_.value_type == ValueType::category ? kMostMeasuredBytes
+                              : options_.budget > 0                      ? options_.budget
+                                                    : bytes_of_sample(counted.measures());
+    return encoder.write(encoder.best(bytes), density);
+  }
+
   const Sample& sample_;
   const FitOptions& options_;
   const Control& control_;
   FitReport& report_;
   Header header_{};
+  GridList list_;
   SampledRows rows_;
   UnitScale unit_;
   double h_ = 0;
@@ -425,16 +409,11 @@ std::int64_t rows_of_exact_sums(const Sample& sample, const FitOptions& options)
   return std::min(static_cast<std::int64_t>(sample.drawn.size()), options.bandwidth_rows);
 }
 
-std::vector<HistogramCell> values_of(const Sample& sample, std::span<const HistogramCell> cells) {
-  if (sample.summary->join_limit() == 0 || !all_drawn(sample)) return {cells.begin(), cells.end()};
-  std::vector<double> drawn = sample.drawn;
-  std::sort(drawn.begin(), drawn.end());
-  std::vector<HistogramCell> out;
-  for (double x : drawn) {
-    if (out.empty() || out.back().value < x) out.push_back({x, 0, true});
-    out.back().rows += 1;
-  }
-  return out;
+double largest_cell(std::span<const HistogramCell> cells) {
+  double most = 0;
+  for (const HistogramCell& c : cells)
+    if (!c.point) most = std::max(most, c.rows);
+  return most;
 }
 
 std::vector<double> draw_rows(const Sample& sample, const FitOptions& options) {

@@ -2,7 +2,6 @@
 #include "core/fit/groups.h"
 
 #include "core/answer/column_evidence.h"
-#include "core/summary/measure_encode.h"
 
 #include <algorithm>
 #include <cmath>
@@ -154,7 +153,7 @@ class GroupsEncoder {
     if (i < groups_.size()) {
       report->rest = groups_.size() - i;
       if (Status s = merge_from(i); !s.ok()) return s;
-      if (Status s = add(&groups_[i], false, kMaxBytes); !s.ok()) return s;
+      if (Status s = add(&groups_[i], false, bytes_of_sample(measures_)); !s.ok()) return s;
       ++header.groups;
       header.rest = static_cast<std::uint32_t>(report->rest);
     }
@@ -232,7 +231,7 @@ class GroupsEncoder {
     const double bytes = parts * (sizeof(Header) + kBytesAPoint * g.rows_read());
     return bytes < limit() ? static_cast<std::size_t>(bytes) : static_cast<std::size_t>(limit());
   }
-  double limit() const { return kMaxBytes * (measures_ > 1 ? 1 + (measures_ - 1) / 2.0 : 1.0); }
+  double limit() const { return static_cast<double>(bytes_of_sample(measures_)); }
 
   // So many that all fit if none takes more; no less than a few hundred.
   std::size_t most_for_one() const {
@@ -281,11 +280,9 @@ class GroupsEncoder {
     }
     if (Status s = group->sampler->finish(&sample, control_, blocks_read_); !s.ok()) return s;
     group->sampler.reset();
-    const std::size_t least = measures_ > 0 ? kLeastMeasuredBytes : kLeastHistogramBytes;
-    // With more measures each takes as much as the first.
-    const std::size_t of_one =
-        measures_ > 1 ? 2 * most / static_cast<std::size_t>(1 + measures_) : most;
-    fit.budget = std::clamp(of_one / 8 * 8, least, kMaxBytes);
+    const std::size_t least =
+        kLeastHistogramBytes + static_cast<std::size_t>(measures_) * kLeastMeasureBytes;
+    fit.budget = std::max(most / 8 * 8, least);
     DensityBytes density;
     FitReport report;
     if (Status s = fit_column(sample, fit, control_, &density, &report); !s.ok()) return s;

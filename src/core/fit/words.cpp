@@ -200,66 +200,51 @@ Status Words::keep(std::uint32_t number, std::string_view text, std::uint16_t pl
   return Status::success();
 }
 
-// Ranks with their rows as a summary, and what measures have in them.
-Status Words::gather(OwnedSummary* summary, Measures* measures) const {
+// Ranks with their rows, and what measures have in them.
+Status Words::gather(GridCells* cells) const {
   const auto count = static_cast<std::size_t>(options_.measures);
-  std::vector<HistogramCell> cells;
+  std::vector<WeightedValue> ranks;
   std::vector<MeasureSums> sums;
-  double others = 0;
-  std::vector<MeasureSums> of_others(count);
-  const auto put = [&](double rank, double rows, const MeasureSums* own) {
-    cells.push_back({rank, rows, true});
-    sums.insert(sums.end(), own, own + count);
+  const auto put = [&](std::size_t rank, double rows, const MeasureSums* own) {
+    ranks.push_back({static_cast<double>(rank), rows});
+    for (std::size_t k = 0; k < count; ++k) {
+      // Sums are of y - origin, cells' in units.
+      const double units = power_of(decimals_[k]);
+      MeasureSums s = {own[k].rows, own[k].sum * units, own[k].squares * units * units};
+      if (decimals_[k] < kNoDecimals)
+        s = {s.rows, std::nearbyint(s.sum), std::nearbyint(s.squares)};
+      sums.push_back(s);
+    }
   };
   for (std::size_t r = 0; r < kept_.size(); ++r) {
     const std::uint32_t number = kept_[r].number;
-    if (number == 0) continue;
-    put(static_cast<double>(r), static_cast<double>(values_[number - 1].rows),
-        sums_.data() + (number - 1) * count);
+    if (number > 0)
+      put(r, static_cast<double>(values_[number - 1].rows), sums_.data() + (number - 1) * count);
   }
+  double others = 0;
+  std::vector<MeasureSums> of_others(count);
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (rank_[i] >= 0) continue;
     others += static_cast<double>(values_[i].rows);
     for (std::size_t k = 0; k < count; ++k) of_others[k].add(sums_[i * count + k]);
   }
-  if (others > 0) put(static_cast<double>(kept_.size()), others, of_others.data());
-  Header h{};
-  h.rows = h.sample_rows = rows_;
-  double sum = 0;
-  for (const HistogramCell& c : cells) sum += c.value * c.rows;
-  h.min = cells.front().value;
-  h.max = cells.back().value;
-  h.mean = std::clamp(sum / rows_, h.min, h.max);
-  for (const HistogramCell& c : cells)
-    h.variance += (c.value - h.mean) * (c.value - h.mean) * c.rows / rows_;
-  if (count == 0) return (*summary)->merge(h, cells);
-  const std::vector<MeasureSums> special(kSpecialX * count);
-  const std::vector<double> slack(count);
-  const std::vector<MeasureSampling> sampling(count);
-  Measures::Stored stored = {};
-  stored.header = &h;
-  stored.cells = cells;
-  stored.sums = sums;
-  stored.special = special;
-  stored.totals = {totals_, count};
-  stored.origin = {origin_, count};
-  stored.decimals = {decimals_, count};
-  stored.slack = slack;
-  stored.sampling = sampling;
-  return measures->merge(stored, &**summary);
+  if (others > 0) put(kept_.size(), others, of_others.data());
+  for (std::size_t k = 0; k < count; ++k)
+    cells->begin_measure(static_cast<int>(k), totals_[k], decimals_[k], origin_[k]);
+  return cells->add_values(ranks, sums);
 }
 
 Status Words::finish(Sample* out, const Control& control) noexcept {
   try {
     out->specials.nulls = nulls_;
+    out->cells = std::make_unique<OwnedGridCells>(Chain::decimal, options_.measures);
+    GridCells& cells = **out->cells;
+    cells.add_null(nulls_);
     if (rows_ == 0) return Status::success();
-    OwnedSummary summary;
-    Measures measures(summary.memory(), options_.measures);
-    if (Status s = gather(&summary, &measures); !s.ok()) return s;
-    if (Status s = measures.settle(&*summary); !s.ok()) return s;
-    out->totals = summary->totals();
-    out->summary.swap(summary);
-    out->measures = measures;
+    if (Status s = gather(&cells); !s.ok()) return s;
+    out->totals = cells.totals();
+    out->least = {out->totals.min()};
+    out->greatest = {out->totals.max()};
     std::vector<std::uint32_t> order(drawn_.size());
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {

@@ -109,7 +109,7 @@ class Words {
   void hold_in_block();
   double effect(const Value& v) const;
   Status find_most_effect(const Control& control);
-  Status gather(OwnedSummary* summary, Measures* measures) const;
+  Status gather(GridCells* cells) const;
   void describe_unseen(const ReadShare& read, WordsHeader* h) const;
 
   Options options_;

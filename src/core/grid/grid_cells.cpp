@@ -152,6 +152,31 @@ Status GridCells::add_weighted(double x, double weight) {
   return Status::success();
 }
 
+void GridCells::begin_measure(int k, const SummaryTotals& totals, int decimals, double origin) {
+  Measure& m = measure_[k];
+  m.decimals = decimals;
+  m.origin = origin * power_of(decimals);
+  if (decimals < kNoDecimals) m.origin = std::nearbyint(m.origin);
+  m.has_origin = true;
+  m.totals = totals;
+}
+
+Status GridCells::add_values(std::span<const WeightedValue> values,
+                             std::span<const MeasureSums> sums) {
+  SummaryTotals t;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const WeightedValue& v = values[i];
+    t.add({&v.value, 1}, {&v.weight, 1});
+    note_digits(v.value);
+    double slot[2 + 3 * kMaxMeasures];
+    for (int k = 0; k < measures_; ++k)
+      put_sums(slot, k, sums[i * static_cast<std::size_t>(measures_) + static_cast<std::size_t>(k)]);
+    if (Status s = add_cell({v.value, v.weight, -1}, slot); !s.ok()) return s;
+  }
+  if (t.count() > 0) totals_.merge(t.rows(), t.rows(), t.min(), t.max(), t.mean(), t.variance());
+  return fit_into_most();
+}
+
 // A row of the batch, in a cell that there is.
 void GridCells::count_value(std::size_t at, std::size_t row) {
   table_.slot(at)[1] += 1;
@@ -230,10 +255,13 @@ Status GridCells::merge(GridCells* other) {
   if (other->totals_.count() > 0) totals_.merge(other->totals_);
   digits_ = std::max(digits_, other->digits_);
   error_rows_ += other->error_rows_;
+  sampling_.add(other->sampling_);
   by_rows_ = by_rows_ || other->by_rows_;
   for (int k = 0; k < measures_; ++k) {
     Measure& m = measure_[k];
     Measure& from = other->measure_[k];
+    m.has_nulls = m.has_nulls || from.has_nulls;
+    m.sampling.add(from.sampling);
     if (!from.has_origin) continue;
     agree(k, from.decimals, from.origin);
     if (from.decimals < m.decimals) other->widen(k, m.decimals);
@@ -249,6 +277,11 @@ Status GridCells::merge(GridCells* other) {
   for (int i = 0; i < other->loose_count_; ++i)
     if (Status s = add_cells_of(other->loose_[i]); !s.ok()) return s;
   return fit_into_most();
+}
+
+void GridCells::set_sampling(const CountSampling& counts, std::span<const MeanSampling> means) {
+  sampling_ = counts;
+  for (std::size_t k = 0; k < means.size(); ++k) measure_[k].sampling = means[k];
 }
 
 void GridCells::release() {

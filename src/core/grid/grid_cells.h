@@ -18,7 +18,7 @@
 // Sums of a measure whose values are decimal fractions are whole numbers of 10^-d, d the most digits
 // met, about an origin that is one: exact up to 2^53.
 //
-// It owns no memory and has no destructor: its arrays come from a Memory (summary/summary.h).
+// It owns no memory and has no destructor: its arrays come from a Memory (summary/memory.h).
 #pragma once
 
 #include "core/density/histogram_view.h"
@@ -27,8 +27,9 @@
 #include "core/grid/grid_table.h"
 #include "core/grid/grid_tree.h"
 #include "core/status.h"
-#include "core/summary/measures.h"
-#include "core/summary/summary.h"
+#include "core/summary/added_sampling.h"
+#include "core/summary/measure_sums.h"
+#include "core/summary/memory.h"
 #include "core/summary/totals.h"
 
 #include <array>
@@ -44,6 +45,9 @@ inline constexpr std::size_t kMostGridCells = 131072;
 // Digits of the column's own values that are looked for.
 inline constexpr int kMostValueDigits = 15, kNoValueDigits = 16;
 
+// So that sums and squares of any number of rows stay far from the ends of double precision.
+inline constexpr double kLeastWeight = 1e-20, kMostWeight = 1e20;
+
 // Ends are numbered up to kMostIndex; farther from 0 values are counted by themselves at that level,
 // too.
 inline constexpr std::int64_t kGreatestIndexKey = std::int64_t{1} << 53;
@@ -57,6 +61,7 @@ struct GridList {
   // were put.
   double error_rows = 0;
   std::array<double, kMaxMeasures> sum_error = {}, squares_error = {};
+  bool is_even = false;  // rows are even within cells, but for that error
 };
 
 // 10^decimals, or 1 of kNoDecimals.
@@ -90,9 +95,13 @@ class GridCells {
   Status add(double x, std::span<const double> y = {});
   // Rows without measures.
   Status add(std::span<const double> x);
-  // A row that counts as `weight`, in [Summary::kLeastWeight, kMostWeight]; without measures.
+  // A row that counts as `weight`, in [kLeastWeight, kMostWeight]; without measures.
   Status add_weighted(double x, double weight);
   void add_null(double weight = 1) { specials_.nulls += weight; }
+  // Values and their rows, whole numbers, with the sums of each's measures, in units about the origin:
+  // those of begin_measure(), before any other row. Errors: out_of_memory.
+  void begin_measure(int k, const SummaryTotals& totals, int decimals, double origin);
+  Status add_values(std::span<const WeightedValue> values, std::span<const MeasureSums> sums);
   // A density's, of the same chain and as many measures: valid, with round ends. Errors:
   // out_of_memory; invalid_format of what no fit writes (cells outside [min, max] or none of the
   // grid's, a measure's other than the rows', a unit that is not its decimals'). It must not be used
@@ -116,12 +125,16 @@ class GridCells {
   int level() const { return level_; }
   // Cells of all levels.
   std::size_t size() const;
-  const Summary::Specials& specials() const { return specials_; }
+  const SpecialRows& specials() const { return specials_; }
   const SummaryTotals& totals() const { return totals_; }
   // All values are whole multiples of 10^-that; kNoValueDigits: of none that is known.
   int digits() const { return digits_; }
   // How far counts at ends may be off, in rows: of densities that were.
   double error_rows() const { return error_rows_; }
+  // How sure densities that were added were of their counts.
+  const CountSampling& sampling() const { return sampling_; }
+  // Who knows it better of all that was added says so. means: of each measure.
+  void set_sampling(const CountSampling& counts, std::span<const MeanSampling> means);
   // Loose rows that are few beside what lies within their cell are put into the middle of that; else
   // it becomes theirs. Errors: out_of_memory.
   Status list(GridList* out);
@@ -134,8 +147,10 @@ class GridCells {
     double origin = 0;
     bool has_origin = false;
     int decimals = 0;  // MeasureHeader::decimals
+    bool has_nulls = false;  // in densities that were added
     // How far sums and squares may be off by densities that were added.
     double sum_error = 0, squares_error = 0;
+    MeanSampling sampling;
 
     double units_of_one() const;  // 10^decimals, or 1
   };
@@ -230,9 +245,10 @@ class GridCells {
   Level* loose_ = nullptr;
   int loose_count_ = 0, loose_capacity_ = 0;
   Measure measure_[kMaxMeasures];
-  Summary::Specials specials_;
+  SpecialRows specials_;
   SummaryTotals totals_;
   double error_rows_ = 0;
+  CountSampling sampling_;
   // Rows that wait, column by column: x and the measures.
   double* batch_ = nullptr;
   std::size_t waiting_ = 0, batch_capacity_ = 0;

@@ -1,6 +1,6 @@
 // A stored density's cells, added to others' (grid_cells.h). Stored lists hold ends alone: a cell is the
 // finest one of the grid that holds what lies between two. Those of measures are the column's, less
-// those without any sum.
+// those without any sum; but where a sample's rows are estimated some may have sums alone.
 #include "core/grid/grid_cells.h"
 
 #include "core/density/checks.h"
@@ -20,6 +20,16 @@ struct ListCell {
   double weight;
 };
 
+// Whether, of cells that end alike, they are one.
+bool is_same(const ListCell& a, const ListCell& b) {
+  return a.end == b.end && (a.begin == a.end) == (b.begin == b.end);
+}
+
+// By their ends; a cell before the value there.
+bool is_before(const ListCell& a, const ListCell& b) {
+  return a.end != b.end ? a.end < b.end : a.begin < a.end && b.begin == b.end;
+}
+
 std::vector<ListCell> read_list(const DensityView& view) {
   std::vector<ListCell> out;
   for (int b = 0; b < view.blocks(); ++b) {
@@ -33,6 +43,14 @@ std::vector<ListCell> read_list(const DensityView& view) {
     }
   }
   return out;
+}
+
+// With the cells that a measure's part has alone.
+void add_cells(const std::vector<ListCell>& from, std::vector<ListCell>* to) {
+  const auto own = static_cast<std::ptrdiff_t>(to->size());
+  for (const ListCell& c : from) to->push_back({c.begin, c.end, 0});
+  std::inplace_merge(to->begin(), to->begin() + own, to->end(), is_before);
+  to->erase(std::unique(to->begin(), to->end(), is_same), to->end());
 }
 
 // Whole numbers of 10^-digits; kNoValueDigits: unknown.
@@ -101,17 +119,17 @@ class SumsReader {
       if (has(p)) list_[p] = read_list(view_.part(static_cast<MeasurePart>(p)));
   }
 
+  const MeasureView& view() const { return view_; }
   const MeasureHeader& header() const { return view_.header(); }
   bool has(int p) const { return header().has(static_cast<MeasurePart>(p)); }
   const Header& part(int p) const { return view_.part(static_cast<MeasurePart>(p)).header(); }
 
+  const std::vector<ListCell>& list(int p) const { return list_[p]; }
   MeasureSums next(const ListCell& cell) {
     double weight[kMeasureParts] = {};
     for (int p = 0; p < kMeasureParts; ++p) {
       const std::size_t at = at_[p];
-      if (at == list_[p].size() || list_[p][at].end != cell.end ||
-          (list_[p][at].begin == list_[p][at].end) != (cell.begin == cell.end))
-        continue;
+      if (at == list_[p].size() || !is_same(list_[p][at], cell)) continue;
       weight[p] = list_[p][at].weight;
       ++at_[p];
     }
@@ -162,8 +180,9 @@ Status GridCells::add(const Header& density) {
   specials_.positive_infinities += h.positive_infinities;
   if (h.cell_rows > 0) totals_.merge(h.cell_rows, h.sample_rows, h.min, h.max, h.mean, h.variance);
   error_rows_ += h.error * h.rows;
+  sampling_.add(h);
   try {
-    const std::vector<ListCell> list = read_list(DensityView(&h));
+    std::vector<ListCell> list = read_list(DensityView(&h));
     std::vector<SumsReader> reader;
     // Of each measure what its sums are brought to the units and the origin here by.
     std::vector<double> by, shift;
@@ -171,6 +190,10 @@ Status GridCells::add(const Header& density) {
       const SumsReader& r = reader.emplace_back(&h, k);
       const MeasureHeader& m = r.header();
       Measure& to = measure_[k];
+      if ((h.flags & kEveryRowRead) == 0)
+        for (int p = 0; p < kMeasureParts; ++p) add_cells(r.list(p), &list);
+      to.has_nulls = to.has_nulls || m.nulls != 0;
+      if (m.rows > 0) to.sampling.add(mean_sampling(h, r.view()));
       const bool whole = m.decimals < kNoDecimals;
       const double origin = whole ? std::nearbyint(m.origin / m.unit) : m.origin / m.unit;
       if (m.rows > 0) {

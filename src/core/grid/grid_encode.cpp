@@ -10,6 +10,7 @@
 #include "core/density/measure_format.h"
 #include "core/estimate/lattice.h"
 #include "core/first_true.h"
+#include "core/grid/even_cell.h"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,8 @@ namespace kde {
 namespace {
 
 constexpr double kSquaresShare = 0x1p-12;
+// Of samples so are counts.
+constexpr double kSampledShare = 0x1p-14;
 // Of so many cells squares are stored as they are.
 constexpr std::size_t kFewCells = 1024;
 // A cell takes so many bits, at least, so that cuts of too many need not be packed.
@@ -198,13 +201,77 @@ Status GridEncoder::check_finite() const {
   return Status::success();
 }
 
+// Whether some y are NULL where x is not.
+bool GridEncoder::has_nulls(int k) const {
+  const GridCells::Measure& measure = cells_.measure(k);
+  if (measure.has_nulls) return true;
+  if (sampled_ == nullptr && !header_.has_exact_ends()) return false;
+  double rows = 0;
+  bool less = false;
+  for (std::size_t i = 0; i < list_.entries.size(); ++i) {
+    rows += sums(k, i).rows;
+    less = less || sums(k, i).rows < list_.entries[i].rows;
+  }
+  const SpecialRows& s = cells_.specials();
+  const double special_rows[kSpecialX] = {s.nans, s.negative_infinities, s.positive_infinities};
+  for (int x = 0; x < kSpecialX; ++x)
+    if (measure.special[x].rows < special_rows[x]) return true;
+  // An estimate's rows are not those that were counted.
+  return sampled_ != nullptr ? rows < (1 - 1e-9) * cells_.totals().rows() : less;
+}
+
+// How far a distribution function of such weights of the list's entries may be from that of the cut's
+// cells, anywhere.
+template <typename Weight>
+double GridEncoder::largest_distance_within(const Weight& weight) const {
+  const RoundEnds& ends = cells_.ends();
+  double worst = 0;
+  for (const Cell& cell : cut_) {
+    if (cell.low == cell.high || cell.end - cell.begin == 1) continue;
+    double all = 0, sum = 0;
+    for (std::size_t i = cell.begin; i < cell.end; ++i) all += weight(i);
+    const EvenCell even(header_, cell.low, cell.high);
+    const auto compare = [&](double x, bool at, double own) {
+      worst = std::max(worst, std::fabs(own - all * even.share(x, at)));
+    };
+    for (std::size_t i = cell.begin; i < cell.end; ++i) {
+      const GridEntry& e = list_.entries[i];
+      const bool is_value = e.level < 0;
+      compare(e.x, !is_value, sum);
+      sum += weight(i);
+      compare(is_value ? e.x : ends.end(e.level, ends.cell(e.level, e.x) + 1), is_value, sum);
+    }
+  }
+  return worst;
+}
+
 // How far counts and sums may be off that do not come from storing them.
 void GridEncoder::add_up_errors() {
   rows_error_ = cells_.error_rows() + list_.error_rows;
+  std::array<double, kMaxMeasures> within_sum = {}, within_squares = {}, within_measured = {};
+  double within_rows = 0;
+  measured_error_.fill(rows_error_);
+  for (std::size_t i = 0; i < list_.entries.size() && !header_.has_exact_ends(); ++i) {
+    const GridEntry& e = list_.entries[i];
+    if (e.level < 0) continue;
+    if (!list_.is_even) within_rows = std::max(within_rows, e.rows);
+    for (int k = 0; k < cells_.measures(); ++k) {
+      // No sum of some of n rows is beyond sqrt(n sum of their squares).
+      const MeasureSums& s = sums(k, i);
+      const auto at = static_cast<std::size_t>(k);
+      within_sum[at] = std::max(within_sum[at], std::sqrt(s.rows * std::max(s.squares, 0.0)));
+      within_squares[at] = std::max(within_squares[at], s.squares);
+      within_measured[at] = std::max(within_measured[at], s.rows);
+    }
+  }
+  rows_error_ += within_rows;
+  // A sample's are not the table's.
+  if (!header_.has_exact_ends()) measured_error_ = within_measured;
   for (int k = 0; k < cells_.measures(); ++k) {
     const auto at = static_cast<std::size_t>(k);
-    sum_error_[at] = cells_.measure(k).sum_error + list_.sum_error[at];
-    squares_error_[at] = cells_.measure(k).squares_error + list_.squares_error[at];
+    sum_error_[at] = cells_.measure(k).sum_error + list_.sum_error[at] + within_sum[at];
+    squares_error_[at] = cells_.measure(k).squares_error + list_.squares_error[at] +
+                         within_squares[at];
   }
   // What lies on both sides of 0 is put on one.
   for (std::size_t i = 0; i < list_.entries.size(); ++i) {
@@ -221,15 +288,18 @@ void GridEncoder::add_up_errors() {
 
 Status GridEncoder::prepare() {
   if (Status s = check_finite(); !s.ok()) return s;
-  if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  if (is_stopped()) return Status::error(Code::cancelled, "cancelled");
   find_lattice_of_values();
-  if (const int level = of_values_ ? level_on(*of_values_) : -1; level >= 0) {
+  if (const int level = of_values_ ? level_on(cells_.ends(), *of_values_) : -1; level >= 0) {
     header_ = *of_values_;
     least_ = level;
+  } else if (!header_.has_exact_ends() && header_.lattice_step > 0) {
+    // One that was found, too.
+    least_ = std::max(level_on(cells_.ends(), header_), 0);
   }
   tree_.emplace(cells_.ends(), list_.entries);
   finest_ = cells_.ends().levels() - 1;
-  double farthest = 0;
+  double farthest = std::max(std::fabs(header_.min), std::fabs(header_.max));
   for (const GridTree::Entry& e : tree_->entries()) {
     finest_ = std::min(finest_, e.inside ? e.own : e.own - 1);
     farthest = std::max(farthest, std::fabs(e.x));
@@ -239,14 +309,7 @@ Status GridEncoder::prepare() {
     header_.grid_level = static_cast<std::uint16_t>(finest_ + 1);
   keys_of_doubles_ = header_.lattice_step == 0 && header_.grid_level == 0;
   add_up_errors();
-  for (int k = 0; k < cells_.measures(); ++k) {
-    const Summary::Specials& s = cells_.specials();
-    const double special_rows[kSpecialX] = {s.nans, s.negative_infinities, s.positive_infinities};
-    for (std::size_t i = 0; i < list_.entries.size(); ++i)
-      has_nulls_[k] = has_nulls_[k] || sums(k, i).rows < list_.entries[i].rows;
-    for (int x = 0; x < kSpecialX; ++x)
-      has_nulls_[k] = has_nulls_[k] || cells_.measure(k).special[x].rows < special_rows[x];
-  }
+  for (int k = 0; k < cells_.measures(); ++k) has_nulls_[k] = has_nulls(k);
   const RoundEnds& ends = cells_.ends();
   const int finest = std::max(finest_, 0);
   if (ends.chain() != Chain::decimal) {
@@ -340,7 +403,13 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     for (std::size_t i = cell.begin; i < cell.end; ++i) own += list_.entries[i].rows;
     rows.add(cell, own);
   }
-  take(rows, header_, 0, rows_error_);
+  // Where ends are not exact, neither are counts: they are rounded.
+  const bool is_error_anywhere = !header_.has_exact_ends();
+  const double rounded = is_error_anywhere && cut_.size() > kFewCells ? kSampledShare : 0;
+  double within = 0;
+  if (out != nullptr && is_error_anywhere)
+    within = largest_distance_within([this](std::size_t i) { return list_.entries[i].rows; });
+  take(rows, header_, rounded, rows_error_ + within);
   if (bytes > most || is_too_long) return 0;
   for (int k = 0; k < cells_.measures(); ++k) {
     const GridCells::Measure& measure = cells_.measure(k);
@@ -364,35 +433,47 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
       weights_of(of_cells[c], weight);
       for (int p = 0; p < kMeasureParts; ++p) part[p].add(cut_[c], weight[p]);
     }
-    double special[kSpecialX][kMeasureParts];
-    for (int x = 0; x < kSpecialX; ++x) weights_of(measure.special[x], special[x]);
+    double special[kMeasureParts][kSpecialX];
+    const double times = sampled_ != nullptr ? sampled_->special_scale / sampled_->scale : 1;
+    for (int x = 0; x < kSpecialX; ++x) {
+      double weight[kMeasureParts];
+      weights_of(measure.special[x], weight);
+      for (int p = 0; p < kMeasureParts; ++p) special[p][x] = weight[p] * times;
+    }
+    // Of the difference of above and below, and of squares.
+    double sums_within = 0, squares_within = 0, rows_within = 0;
+    if (out != nullptr && is_error_anywhere) {
+      const auto moved = [&](std::size_t i) { return sums(k, i).moved(by); };
+      sums_within = largest_distance_within([&](std::size_t i) { return moved(i).sum; });
+      squares_within = largest_distance_within([&](std::size_t i) { return moved(i).squares; });
+      rows_within = largest_distance_within([&](std::size_t i) { return moved(i).rows; });
+    }
 
     MeasureHeader m = header_of(measure, by);
     m.value_type = measure_types_[k];
     m.nulls = has_nulls_[k];
     m.rows = part[0].rows();
-    for (const auto& s : special) m.rows += s[0];
+    for (const double rows_of_special : special[0]) m.rows += rows_of_special;
+    if (sampled_ != nullptr) {
+      const MeasureFit& fit = sampled_->fits[at];
+      m.scale = sampled_->scale;
+      m.rows *= m.scale;
+      m.mean_error = fit.mean_error;
+      std::copy_n(fit.mean_variance, kErrorScales, m.mean_variance);
+    }
     const std::size_t front = out != nullptr ? out->size() : 0;
     if (out != nullptr) out->emplace_back(sizeof m);
     bytes += sizeof m;
     for (int p = 0; p < kMeasureParts; ++p) {
-      // Where none is NULL the column's own list counts them.
-      if (p == 0 && !has_nulls_[k]) continue;
-      Header h = header_;
-      h.measures = h.grouped = 0;
-      h.nulls = 0;
-      h.nans = special[0][p];
-      h.negative_infinities = special[1][p];
-      h.positive_infinities = special[2][p];
-      h.rows = part[p].rows() + h.nans + h.negative_infinities + h.positive_infinities;
+      // Where none is NULL the column's own list counts them, if it does count.
+      if (p == 0 && !has_nulls_[k] && sampled_ == nullptr) continue;
+      const Header h = part_header(k, p, part[p].rows(), special[p]);
       if (!(h.rows > 0) && p > 0) continue;
-      if (part[p].rows() == 0) h.leave_specials_alone();
-      h.sample_rows = std::max(p == 0 ? part[0].rows() : h.sample_rows, 1.0);
-      h.mean_error = 0;
       const bool rounds = p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells;
-      const double off[kMeasureParts] = {rows_error_, sums_off, sums_off, squares_off};
+      const double off[kMeasureParts] = {measured_error_[at] + rows_within, sums_off + sums_within,
+                                         sums_off + sums_within, squares_off + squares_within};
       const std::size_t size =
-          take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : 0, off[p]);
+          take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : rounded, off[p]);
       m.bytes += static_cast<std::uint32_t>(size);
       m.parts |= static_cast<std::uint8_t>(1U << p);
       if (bytes > most || is_too_long) return 0;
@@ -400,6 +481,49 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     if (out != nullptr) std::memcpy((*out)[front].data(), &m, sizeof m);
   }
   return bytes;
+}
+
+// Of the list of a measure's part.
+Header GridEncoder::part_header(int k, int part, double rows,
+                                const double (&special)[kSpecialX]) const {
+  Header h = header_;
+  h.measures = h.grouped = 0;
+  h.nulls = 0;
+  h.nans = special[0];
+  h.negative_infinities = special[1];
+  h.positive_infinities = special[2];
+  h.rows = rows + h.nans + h.negative_infinities + h.positive_infinities;
+  if (rows == 0) h.leave_specials_alone();
+  h.known_below = -std::numeric_limits<double>::infinity();
+  h.known_above = std::numeric_limits<double>::infinity();
+  h.mean_error = 0;
+  if (part > 0 || sampled_ == nullptr) {
+    h.sample_rows = std::max(part == 0 ? rows : h.sample_rows, 1.0);
+    h.rows_variance = h.end_variance = 0;
+    for (auto& scales : h.count_variance) std::fill(std::begin(scales), std::end(scales), 0.0F);
+    return h;
+  }
+  h.sample_rows =
+      std::max(std::min(cells_.measure(k).totals.count(), header_.sample_rows), 1.0);
+  const auto& counts = sampled_->fits[static_cast<std::size_t>(k)].counts;
+  if (counts && h.rows > 0) {
+    Header table = h;
+    table.rows = h.rows * sampled_->scale;
+    counts->describe(&table);
+    h.rows_variance = table.rows_variance;
+    h.end_variance = table.end_variance;
+    std::copy_n(&table.count_variance[0][0], kShapes * kErrorScales, &h.count_variance[0][0]);
+    return h;
+  }
+  // Of those read so many are NULL by chance.
+  const double all = cells_.totals().rows();
+  const double share = all > 0 ? std::min(rows / all, 1.0) : 1;
+  if (share > 0 && share < 1 && header_.sample_rows > 0)
+    h.rows_variance =
+        std::min(h.rows_variance + h.count_variance[static_cast<int>(Shape::two_ends)][0] *
+                                       (1 - share) / (share * header_.sample_rows),
+                 kMostVariance);
+  return h;
 }
 
 // Where every value is known the lattice is that of the values, which may be coarser than the type's.
@@ -421,10 +545,7 @@ void GridEncoder::find_lattice_of_values() {
   of_values_ = h;
 }
 
-// The finest level whose cells have several points of a lattice, if their ends are points of it, too;
-// else there is none, -1.
-int GridEncoder::level_on(const Header& lattice) const {
-  const RoundEnds& ends = cells_.ends();
+int level_on(const RoundEnds& ends, const Header& lattice) {
   const int first = first_true(0, ends.levels(),
                                [&](int level) { return ends.step(level) > lattice.lattice_step; });
   if (first == ends.levels() || !ends.is_even(first)) return -1;
@@ -438,7 +559,7 @@ int GridEncoder::level_on(const Header& lattice) const {
 
 std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {
   // Who stops cannot wait for all trials; write() says so.
-  if (control_.stop_requested() || !cut_into(cut, 8 * most / kLeastBitsOfCell)) return most + 1;
+  if (is_stopped() || !cut_into(cut, 8 * most / kLeastBitsOfCell)) return most + 1;
   const std::size_t bytes = pack(most, nullptr);
   return bytes > 0 ? bytes : most + 1;
 }
@@ -478,7 +599,7 @@ void GridEncoder::find_limit(std::size_t budget, int trials, GridCut* cut) {
   double cells = static_cast<double>(cut_.size());
   const double at_floor = cells;
   int fits = limits.none(), is_more = -1;
-  for (int i = 0; i < trials && fits - is_more > 1 && !control_.stop_requested(); ++i) {
+  for (int i = 0; i < trials && fits - is_more > 1 && !is_stopped(); ++i) {
     const double wanted = (static_cast<double>(budget) - fixed) * cells /
                           std::max(bytes - fixed, 1.0) * (i == 0 ? kLess : 1);
     int least = limits.least(at_floor, wanted);
@@ -495,7 +616,7 @@ void GridEncoder::find_limit(std::size_t budget, int trials, GridCut* cut) {
 }
 
 Status GridEncoder::write(const GridCut& cut, DensityBytes* density) {
-  if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  if (is_stopped()) return Status::error(Code::cancelled, "cancelled");
   cut_into(cut, std::numeric_limits<std::size_t>::max());
   if (has_all_values() && of_values_) header_ = *of_values_;
   std::vector<DensityBytes> lists;

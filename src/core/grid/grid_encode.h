@@ -11,7 +11,9 @@
 //              of the column, so that quantiles have a relative error there
 //
 // and a value that has a cell by itself below the floor is a point. Counts and sums at every end of a
-// cell are those of every row; within one they are spread evenly.
+// cell are those of the list; within one they are spread evenly. Of a list of every row that is all
+// that is told of them (Header::has_exact_ends()); else errors are those at any value: how far what is
+// stored is from the list, and the list from what it is of.
 #pragma once
 
 #include "core/control.h"
@@ -43,6 +45,26 @@ struct GridBytes {
   std::size_t most, finer;
 };
 
+// What is known of a measure beside its sums.
+struct MeasureFit {
+  double mean_error = 0;
+  float mean_variance[kErrorScales] = {};
+  // How sure counts of the rows where it is not NULL are; none: as those of the column, NULLs
+  // falling by chance.
+  std::optional<CountSampling> counts;
+};
+
+// Rows that are a sample: of each measure, rows of the table for one of the cells, and for one whose x
+// is in no cell.
+struct SampledMeasures {
+  std::span<const MeasureFit> fits;
+  double scale = 1, special_scale = 1;
+};
+
+// The finest level whose cells have several points of a lattice, if their ends are points of it, too;
+// else there is none, -1.
+int level_on(const RoundEnds& ends, const Header& lattice);
+
 class GridEncoder {
  public:
   // cells, and list, theirs, outlive it. header: all but atoms, blocks, cell_rows and row_unit is
@@ -57,6 +79,9 @@ class GridEncoder {
         control_(control),
         trials_(trials) {}
 
+  // Of a sample, before all else; it outlives this. The header's rows, and the list's, are then the
+  // table's, but not the measures'.
+  void begin_sampled(const SampledMeasures* sampled) { sampled_ = sampled; }
   // Errors: out_of_memory, cancelled; out_of_range of a measure whose squares overflow. This and the
   // following throw std::bad_alloc.
   Status prepare();
@@ -81,7 +106,8 @@ class GridEncoder {
 
   bool cut_into(const GridCut& cut, std::size_t most_cells);
   void find_lattice_of_values();
-  int level_on(const Header& lattice) const;
+  // Once asked to stop it does not ask any more.
+  bool is_stopped() { return stopped_ = stopped_ || control_.stop_requested(); }
   std::pair<double, double> ends_of(int level, std::size_t entry) const;
   bool is_across_zero(int level, std::size_t entry) const;
   void add_up_errors();
@@ -90,6 +116,10 @@ class GridEncoder {
   void find_limit(std::size_t budget, int trials, GridCut* cut);
   std::size_t pack(std::size_t most, std::vector<DensityBytes>* out);
   Status check_finite() const;
+  bool has_nulls(int k) const;
+  template <typename Weight>
+  double largest_distance_within(const Weight& weight) const;
+  Header part_header(int k, int part, double rows, const double (&special)[kSpecialX]) const;
 
   const MeasureSums& sums(int k, std::size_t i) const {
     return list_
@@ -102,13 +132,15 @@ class GridEncoder {
   std::optional<Header> of_values_;  // with their own lattice, which no type has
   const ValueType* measure_types_;
   const Control& control_;
+  const SampledMeasures* sampled_ = nullptr;
   std::vector<int> floors_;
   int trials_;  // to find the limit
+  bool stopped_ = false;
   std::optional<GridTree> tree_;
   int finest_ = -1;  // the finest level whose ends all cells end at
   bool keys_of_doubles_ = false;
   double rows_error_ = 0;
-  std::array<double, kMaxMeasures> sum_error_ = {}, squares_error_ = {};
+  std::array<double, kMaxMeasures> measured_error_ = {}, sum_error_ = {}, squares_error_ = {};
   int least_ = 0;  // no cell but a value is finer
   std::vector<Cell> cut_;
   std::size_t ranges_ = 0;

@@ -24,16 +24,18 @@ bool is_count(double x) { return std::isfinite(x) && x >= 0; }
 struct GridCells::SerializedMeasure {
   SummaryTotals totals;
   MeasureSums special[kSpecialX];
+  MeanSampling sampling;
   double origin, sum_error, squares_error;
-  std::int32_t has_origin, decimals;
+  std::int32_t has_origin, has_nulls, decimals, reserved;
 };
 struct GridCells::Serialized {
   std::uint32_t magic;
   std::int32_t chain, measures, digits, tables, by_rows;
   std::uint64_t most;
-  Summary::Specials specials;
+  SpecialRows specials;
   SummaryTotals totals;
   double error_rows;
+  CountSampling sampling;
 };
 struct GridCells::SerializedTable {
   std::int32_t level, reserved;
@@ -63,11 +65,13 @@ void GridCells::serialize(void* out) const {
   s.specials = specials_;
   s.totals = totals_;
   s.error_rows = error_rows_;
+  s.sampling = sampling_;
   put(&s, sizeof s);
   for (int k = 0; k < measures_; ++k) {
     const Measure& m = measure_[k];
     SerializedMeasure of = {
-        m.totals, {}, m.origin, m.sum_error, m.squares_error, m.has_origin ? 1 : 0, m.decimals};
+        m.totals,        {},           m.sampling, m.origin, m.sum_error, m.squares_error,
+        m.has_origin, m.has_nulls, m.decimals, 0};
     std::copy(std::begin(m.special), std::end(m.special), of.special);
     put(&of, sizeof of);
   }
@@ -101,7 +105,7 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       s.most == 0 || s.most > kMostGridCells || (s.most & (s.most - 1)) != 0 || !s.totals.valid() ||
       !is_count(s.specials.nulls) || !is_count(s.specials.nans) ||
       !is_count(s.specials.negative_infinities) || !is_count(s.specials.positive_infinities) ||
-      !is_count(s.error_rows))
+      !is_count(s.error_rows) || !s.sampling.valid())
     return invalid("cells of a column are out of range");
   most_ = s.most;
   digits_ = s.digits;
@@ -109,17 +113,20 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
   specials_ = s.specials;
   totals_ = s.totals;
   error_rows_ = s.error_rows;
+  sampling_ = s.sampling;
   for (int k = 0; k < measures_; ++k) {
     SerializedMeasure of;
     if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
     if (!of.totals.valid() || !std::isfinite(of.origin) || of.decimals < 0 ||
-        of.decimals > kNoDecimals || !is_count(of.sum_error) || !is_count(of.squares_error))
+        of.decimals > kNoDecimals || !is_count(of.sum_error) || !is_count(of.squares_error) || !of.sampling.valid())
       return invalid("a measure's cells are out of range");
     Measure& m = measure_[k];
     m.totals = of.totals;
     std::copy(std::begin(of.special), std::end(of.special), m.special);
     m.origin = of.origin;
     m.has_origin = of.has_origin != 0;
+    m.has_nulls = of.has_nulls != 0;
+    m.sampling = of.sampling;
     m.decimals = of.decimals;
     m.sum_error = of.sum_error;
     m.squares_error = of.squares_error;

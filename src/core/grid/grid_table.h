@@ -2,12 +2,12 @@
 // linear probing (D. E. Knuth, The Art of Computer Programming, vol. 3, section 6.4), at most three
 // quarters full.
 //
-// It owns no memory and has no destructor: its array comes from a Memory (summary/summary.h).
+// It owns no memory and has no destructor: its array comes from a Memory (summary/memory.h).
 #pragma once
 
 #include "core/function_ref.h"
 #include "core/status.h"
-#include "core/summary/summary.h"
+#include "core/summary/memory.h"
 
 #include <bit>
 #include <cstddef>

@@ -40,7 +40,11 @@ double rows_behind(const Header& header) {
   return most > 0 ? header.sample_rows / most : std::numeric_limits<double>::infinity();
 }
 
-Drift drift(const DensityView& density, const Sample& sample, double estimated_from) {
+Status drift(const DensityView& density, const Sample& sample, double estimated_from,
+             Drift* out) noexcept {
+  GridList list;
+  if (Status s = (*sample.cells)->list(&list); !s.ok()) return s;
+  const RoundEnds& ends = (*sample.cells)->ends();
   const double rows = sample.not_null();
   const double per_row =
       sample.sample_rows() > 0 ? sample.totals.count() / sample.sample_rows() : 0;
@@ -51,14 +55,13 @@ Drift drift(const DensityView& density, const Sample& sample, double estimated_f
   double up_to = sample.specials.negative_infinities;
   compare(up_to / rows, cdf(density, -infinity));
   // G rises between two values of the sample while F does not: the extremes are at their ends. Of
-  // joined cells the rows are known at their ends.
-  const Summary& summary = *sample.summary;
-  for (std::size_t i = 0; i < summary.cells(); ++i) {
-    const HistogramCell cell = summary.cell(i);
-    if (cell.point) compare(up_to / rows, below(density, cell.value));
-    up_to += cell.rows * per_row;
-    const bool more = i + 1 < summary.cells() && summary.cell(i + 1).value == cell.value;
-    if (!more) compare(up_to / rows, cdf(density, cell.value));
+  // cells the rows are known at their ends.
+  for (const GridEntry& e : list.entries) {
+    const bool is_value = e.level < 0;
+    compare(up_to / rows, is_value ? below(density, e.x) : cdf(density, e.x));
+    up_to += e.rows * per_row;
+    const double end = is_value ? e.x : ends.end(e.level, ends.cell(e.level, e.x) + 1);
+    compare(up_to / rows, is_value ? cdf(density, end) : below(density, end));
   }
   compare(up_to / rows, below(density, infinity));
   compare((up_to + sample.specials.positive_infinities) / rows, cdf(density, infinity));
@@ -66,11 +69,10 @@ Drift drift(const DensityView& density, const Sample& sample, double estimated_f
   const double other = rows - sample.totals.count();
   const double m = (sample.sample_rows() + other) / std::max(sample.blocks.design_effect(), 1.0);
   const double n = std::isfinite(estimated_from) ? m * estimated_from / (m + estimated_from) : m;
-  Drift out;
-  out.distance = std::min(distance, 1.0);
+  out->distance = std::min(distance, 1.0);
   const double root = std::sqrt(n);
-  out.p_value = root > 0 ? kolmogorov_q((root + 0.12 + 0.11 / root) * out.distance) : 1;
-  return out;
+  out->p_value = root > 0 ? kolmogorov_q((root + 0.12 + 0.11 / root) * out->distance) : 1;
+  return Status::success();
 }
 
 }  // namespace kde

@@ -22,7 +22,9 @@ struct Drift {
 
 // sample: finished, with one row that is not NULL or more. estimated_from: n, infinite if the
 // density knows every row.
-Drift drift(const DensityView& density, const Sample& sample, double estimated_from);
+// Errors: out_of_memory.
+Status drift(const DensityView& density, const Sample& sample, double estimated_from,
+             Drift* out) noexcept;
 // n of a density of one column, by the variance of its counts.
 double rows_behind(const Header& header);
 

@@ -95,12 +95,12 @@ RangeMoments moments(const DensityView& density, const Range& range) {
 }
 
 CutCell cut_cell(const DensityView& density, double x, bool inclusive) {
-  if ((density.header().flags & kRoundEnds) == 0 || !std::isfinite(x)) return {};
+  if (!density.header().has_exact_ends() || !std::isfinite(x)) return {};
   return histogram::cut_cell(density, x, inclusive);
 }
 
 double rows_times_width(const DensityView& density, const Range& range) {
-  if ((density.header().flags & kRoundEnds) == 0 || is_empty(range)) return 0;
+  if (!density.header().has_exact_ends() || is_empty(range)) return 0;
   return histogram::rows_times_width(density, range);
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/density/joint_format.h"
 #include "core/first_true.h"
-#include "core/fit/fit.h"
+#include "core/fit/fit_cells.h"
 #include "core/integrate/integrate.h"
 #include "core/joint/axis.h"
 #include "core/joint/box_variance.h"
@@ -11,7 +11,6 @@
 #include "core/joint/sample_reuse.h"
 #include "core/sampling/block_variance.h"
 #include "core/share_items.h"
-#include "core/summary/owned_summary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,16 +28,18 @@ std::size_t marginal_budget(std::size_t budget, std::size_t columns) {
          ~std::size_t{7};
 }
 
-// Of a column without any value among the rows read. finish() takes a summary of what was added up
-// for every row; this may be of a sample.
+// Of a column without any value among the rows read. fit_cells() takes rows for all of them; these may
+// be of a sample.
 Status finish_nothing(const FitOptions& options, double nulls, const Control& control,
                       DensityBytes* density) {
-  OwnedSummary nothing;
+  OwnedGridCells nothing(chain_of(options.value_type), 0);
   nothing->add_null(nulls);
   FitOptions counted;
   counted.value_type = options.value_type;
-  counted.budget = options.budget;
-  if (Status s = finish(*nothing, counted, control, density); !s.ok()) return s;
+  counted.added_up = true;
+  FitReport report;
+  if (Status s = fit_cells(&*nothing, counted, options.budget, control, density, &report); !s.ok())
+    return s;
   auto* header = reinterpret_cast<Header*>(density->data());
   if (!options.every_row_read) header->flags &= static_cast<std::uint8_t>(~kEveryRowRead);
   return Status::success();

@@ -16,7 +16,8 @@ constexpr std::int64_t kRowsReserved = 1 << 20;
 JointSampler::JointSampler(const Options& options)
     : options_(options), reservoir_(static_cast<std::uint64_t>(options.sample_rows), options.seed) {
   for (int k = 0; k < options.columns; ++k)
-    column_.emplace_back(Sampler::Options{0, options.seed + static_cast<std::uint64_t>(k) + 1});
+    column_.emplace_back(
+        Sampler::Options{0, options.seed + static_cast<std::uint64_t>(k) + 1, options.chain[k]});
   for (int k = 0; options.categories != 0 && k < options.columns; ++k) {
     Words::Options words;
     words.seed = options.seed + static_cast<std::uint64_t>(k) + 1;

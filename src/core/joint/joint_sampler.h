@@ -49,6 +49,7 @@ class JointSampler {
     int columns = 0;                   // 1 .. kMaxColumns
     std::int64_t sample_rows = 10000;  // >= 2
     std::uint64_t seed = 0;
+    Chain chain[kMaxColumns] = {};          // of each column
     std::uint16_t categories = 0;           // bit k: column k is one
     std::uint16_t placed = 0;               // of them, those whose words have places
     std::size_t words_bytes = kWordsBytes;  // of each

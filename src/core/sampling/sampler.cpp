@@ -38,8 +38,8 @@ Sampler::Sampler(const Options& options)
                                             : options.of_group      ? kGroupDrawnRows
                                                                     : kDrawnRows),
                  options.seed),
-      summary_(options.of_group ? Resolution::coarse : Resolution::fine),
-      measures_(summary_.memory(), options.measures) {}
+      cells_(std::make_unique<OwnedGridCells>(options.chain, options.measures,
+                                              options.of_group ? kGroupCells : kMostGridCells)) {}
 
 void Sampler::draw(double x, std::span<const double> y) {
   const std::optional<std::uint64_t> at = reservoir_.place();
@@ -52,30 +52,33 @@ void Sampler::draw(double x, std::span<const double> y) {
   drawn_block_[*at] = static_cast<std::uint32_t>(block_rows_.empty() ? 0 : block_rows_.size() - 1);
 }
 
+template <typename Before>
+void Sampler::keep(double x, Before before, std::vector<double>* heap) {
+  if (heap->size() == kOutermost) {
+    if (!before(x, heap->front())) [[likely]]
+      return;
+    std::pop_heap(heap->begin(), heap->end(), before);
+    heap->pop_back();
+  }
+  heap->push_back(x);
+  std::push_heap(heap->begin(), heap->end(), before);
+}
+
 void Sampler::keep_outermost(double x) {
-  const auto keep = [x](std::vector<double>* heap, auto before) {
-    if (heap->size() == kOutermost) {
-      if (!before(x, heap->front())) return;
-      std::pop_heap(heap->begin(), heap->end(), before);
-      heap->pop_back();
-    }
-    heap->push_back(x);
-    std::push_heap(heap->begin(), heap->end(), before);
-  };
-  keep(&least_, std::less<>());
-  keep(&greatest_, std::greater<>());
+  keep(x, std::less<>(), &least_);
+  keep(x, std::greater<>(), &greatest_);
 }
 
 void Sampler::push_block(std::uint32_t rows) {
   block_rows_.push_back(rows);
-  block_measured_.resize(block_rows_.size() * static_cast<std::size_t>(measures_.count()), 0);
+  block_measured_.resize(block_rows_.size() * measures(), 0);
 }
 
 Status Sampler::begin_block() noexcept {
   try {
     if (block_rows_.empty() && rows_before_ > 0) {
       push_block(rows_before_);
-      std::copy_n(measured_before_, static_cast<std::size_t>(measures_.count()),
+      std::copy_n(measured_before_, measures(),
                   block_measured_.begin());
     }
     push_block(0);
@@ -96,12 +99,7 @@ Status Sampler::begin_block(std::uint32_t number) noexcept {
 }
 
 Status Sampler::merge(Sampler* other) noexcept {
-  if (Status s = measures_.merge(&other->measures_, &*other->summary_, &*summary_); !s.ok())
-    return s;
-  specials_.nulls += other->specials_.nulls;
-  specials_.nans += other->specials_.nans;
-  specials_.negative_infinities += other->specials_.negative_infinities;
-  specials_.positive_infinities += other->specials_.positive_infinities;
+  if (Status s = cells().merge(&other->cells()); !s.ok()) return s;
   rows_before_ += other->rows_before_;
   try {
     const auto blocks = static_cast<std::uint32_t>(block_rows_.size());
@@ -113,6 +111,8 @@ Status Sampler::merge(Sampler* other) noexcept {
     drawn_.insert(drawn_.end(), other->drawn_.begin(), other->drawn_.end());
     drawn_y_.insert(drawn_y_.end(), other->drawn_y_.begin(), other->drawn_y_.end());
     for (const std::uint32_t block : other->drawn_block_) drawn_block_.push_back(blocks + block);
+    for (const double x : other->least_) keep(x, std::less<>(), &least_);
+    for (const double x : other->greatest_) keep(x, std::greater<>(), &greatest_);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
@@ -126,7 +126,7 @@ void Sampler::gather_blocks(std::uint32_t blocks_read) {
   const auto place = [&](std::uint32_t i) {
     return static_cast<std::uint32_t>(std::uint64_t{block_number_[i]} * blocks / blocks_read);
   };
-  const auto measures = static_cast<std::size_t>(measures_.count());
+  const std::size_t measures = this->measures();
   std::vector<std::uint32_t> rows(blocks), measured(blocks * measures);
   for (std::uint32_t i = 0; i < block_rows_.size(); ++i) {
     rows[place(i)] += block_rows_[i];
@@ -156,18 +156,12 @@ Status Sampler::add(double x, std::span<const double> y) noexcept {
     if (std::isinf(value))
       return Status::error(Code::invalid_argument, "a measure has a value that is infinite");
   count_row(y);
-  if (!std::isfinite(x)) {
-    (std::isnan(x) ? specials_.nans
-     : x > 0       ? specials_.positive_infinities
-                   : specials_.negative_infinities) += 1;
-    return measures_.count() > 0 ? measures_.add(x, y, &*summary_) : Status::success();
-  }
+  if (!std::isfinite(x)) return cells().add(x, y);
   x += 0.0;  // -0 becomes 0
   try {
     draw(x, y);
-    if (options_.sample_rows <= 0)
-      return measures_.count() > 0 ? measures_.add(x, y, &*summary_) : summary_->add(x);
     keep_outermost(x);
+    if (options_.sample_rows <= 0) return cells().add(x, y);
     batch_.push_back(x);
     if (batch_.size() == kBatch) {
       totals_.add(batch_, {});
@@ -193,16 +187,11 @@ Status Sampler::add_rows(std::span<const double> x) noexcept {
     for (std::size_t i = reservoir_.pass(x.size()); i < x.size();
          i += 1 + reservoir_.pass(x.size() - i - 1))
       draw(x[i] + 0.0, {});
+    for (const double value : x) keep_outermost(value + 0.0);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
-  return summary_->add(x);
-}
-
-Status Sampler::add_drawn(std::size_t i) {
-  const auto measures = static_cast<std::size_t>(measures_.count());
-  if (measures == 0) return summary_->add(drawn_[i]);
-  return measures_.add(drawn_[i], std::span(drawn_y_).subspan(i * measures, measures), &*summary_);
+  return cells().add(x);
 }
 
 // drawn_y: measure by measure. False if control asked to stop.
@@ -233,20 +222,20 @@ Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks
       for (std::size_t i = 0; i < drawn_.size(); ++i) {
         if (i % kRowsPerPoll == 0 && control.stop_requested())
           return Status::error(Code::cancelled, "cancelled");
-        if (Status s = add_drawn(i); !s.ok()) return s;
+        const auto y = std::span(drawn_y_).subspan(i * measures(), measures());
+        if (Status s = cells().add(drawn_[i], y); !s.ok()) return s;
       }
     }
-    if (Status s = measures_.settle(&*summary_); !s.ok()) return s;
-    if (options_.sample_rows <= 0) totals_ = summary_->totals();
+    if (Status s = cells().settle(); !s.ok()) return s;
+    if (options_.sample_rows <= 0) totals_ = cells().totals();
     out->totals = totals_;
-    out->specials = specials_;
-    out->thinned = summary_->totals().count() < totals_.count();
-    out->summary.swap(summary_);
+    out->specials = cells().specials();
+    out->thinned = cells().totals().count() < totals_.count();
+    out->cells = std::move(cells_);
     // As they were read: a place that was taken again holds a later row.
     out->drawn_block.clear();
     out->blocks = BlockVariance();
-    out->measures = measures_;
-    out->means.assign(static_cast<std::size_t>(measures_.count()), MeanVariance());
+    out->means.assign(measures(), MeanVariance());
     out->measured.assign(out->means.size(), BlockVariance());
     std::vector<double> drawn_y;
     if (block_rows_.empty()) {
@@ -259,27 +248,18 @@ Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks
         out->drawn.push_back(drawn_[i]);
         out->drawn_block.push_back(drawn_block_[i]);
       }
-      const auto measures = static_cast<std::size_t>(measures_.count());
-      for (std::size_t k = 0; k < measures; ++k)
-        for (const std::uint32_t i : order) drawn_y.push_back(drawn_y_[i * measures + k]);
+      for (std::size_t k = 0; k < measures(); ++k)
+        for (const std::uint32_t i : order) drawn_y.push_back(drawn_y_[i * measures() + k]);
     }
     if (!block_rows_.empty()) {
       const BlockRows blocks = {out->drawn, out->drawn_block, block_rows_, totals_.count()};
       if (!estimate_variances(blocks, drawn_y, control, out))
         return Status::error(Code::cancelled, "cancelled");
     }
-    if (out->thinned && least_.size() == kOutermost) {
-      std::sort(least_.begin(), least_.end());
-      std::sort(greatest_.begin(), greatest_.end());
-      out->known_below = least_.back();
-      out->known_above = greatest_.front();
-      for (double x : least_) {
-        if (x < out->known_below) out->least.push_back(x);
-      }
-      for (double x : greatest_) {
-        if (x > out->known_above) out->greatest.push_back(x);
-      }
-    }
+    std::sort(least_.begin(), least_.end());
+    std::sort(greatest_.begin(), greatest_.end());
+    out->least = std::move(least_);
+    out->greatest = std::move(greatest_);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }

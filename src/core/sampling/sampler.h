@@ -1,36 +1,37 @@
-// What a scan of a column feeds, row by row. Every row counts: it goes into a summary of bounded
-// size (summary/summary.h), unless the caller thins on purpose; beside it are kept
+// What a scan of a column feeds, row by row. Every row counts: it goes into cells with round ends, of
+// bounded size (grid/grid_cells.h), unless the caller thins on purpose; beside them are kept
 //
 //   drawn      a uniform sample without replacement, for sums over pairs and for evidence, with the
 //              block that each row lay in (reservoir.h)
 //   blocks     how many rows each block had
-//   outermost  where rows are thinned, the least and the greatest of all that were read: of a heavy
-//              tail they make most of the sum
+//   outermost  the least and the greatest of all that were read: of a heavy tail they make most of
+//              the sum
 //
-// Where rows are thinned the summary is of the rows drawn.
+// Where rows are thinned the cells are of the rows drawn.
 #pragma once
 
 #include "core/control.h"
-#include "core/summary/measures.h"
+#include "core/grid/owned_cells.h"
 #include "core/sampling/block_variance.h"
 #include "core/sampling/reservoir.h"
 #include "core/status.h"
-#include "core/summary/owned_summary.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace kde {
 
-// Rows drawn where every row goes into the summary, at most.
+// Rows drawn where every row goes into the cells, at most.
 inline constexpr std::int64_t kDrawnRows = 1 << 16;
 // Rows drawn of a group, and blocks that its variance is estimated of.
 inline constexpr std::int64_t kGroupDrawnRows = 1 << 12;
 inline constexpr std::uint32_t kGroupBlocks = 512;
+inline constexpr std::size_t kGroupCells = 8192;
 // Known one by one at each end, one less and what ties leave of them.
 inline constexpr std::size_t kOutermost = 33;
 
@@ -45,22 +46,18 @@ struct ReadShare {
 // A finished sample.
 struct Sample {
   SummaryTotals totals;        // of the finite rows read
-  Summary::Specials specials;  // of all rows read
-  OwnedSummary summary;        // settled: of the finite rows read, or of those drawn
-  bool thinned = false;        // it is of those drawn, and some were not
+  SpecialRows specials;  // of all rows read
+  // Settled: of the finite rows read, or of those drawn, with the measures; null before finish().
+  std::unique_ptr<OwnedGridCells> cells;
+  bool thinned = false;  // they are of those drawn, and some were not
   bool by_block() const { return !drawn_block.empty(); }
-  // Where it is: all finite rows read below known_below and above known_above, ascending; else
-  // those are infinite and there are none.
+  // The least and the greatest finite rows read, kOutermost at most, ascending.
   std::vector<double> least, greatest;
-  double known_below = -std::numeric_limits<double>::infinity();
-  double known_above = std::numeric_limits<double>::infinity();
   // Finite rows drawn, block by block.
   std::vector<double> drawn;
   std::vector<std::uint32_t> drawn_block;  // of each; empty where rows did not come by block
   BlockVariance blocks;
-  // Of the summary's rows, in its memory: settled.
-  Measures measures;
-  std::vector<MeanVariance> means;  // of each
+  std::vector<MeanVariance> means;  // of each measure
   // Of the rows where each is not NULL: as `blocks`, which they are where none is.
   std::vector<BlockVariance> measured;
 
@@ -69,8 +66,9 @@ struct Sample {
            specials.positive_infinities + specials.nulls;
   }
   double not_null() const { return rows_read() - specials.nulls; }
-  // Finite rows that the summary is of.
-  double sample_rows() const { return summary->totals().count(); }
+  // Finite rows that the cells are of.
+  double sample_rows() const { return cells != nullptr ? (*cells)->totals().count() : 0; }
+  int measures() const { return cells != nullptr ? (*cells)->measures() : 0; }
 };
 
 class Sampler {
@@ -78,7 +76,8 @@ class Sampler {
   struct Options {
     std::int64_t sample_rows = 0;  // >= 1: thinned to so many finite rows; 0: every row read
     std::uint64_t seed = 0;
-    int measures = 0;  // in [0, kMaxMeasures]
+    Chain chain = Chain::decimal;  // the column's
+    int measures = 0;              // in [0, kMaxMeasures]
     // Of one of many groups of a scan's rows: blocks are told by number, those without a row of the
     // group not at all; fewer rows are drawn, and cells kept. sample_rows is 0.
     bool of_group = false;
@@ -91,7 +90,7 @@ class Sampler {
   Status add(double x, std::span<const double> y = {}) noexcept;
   // Values of one block, without measures; errors as above.
   Status add_rows(std::span<const double> x) noexcept;
-  void add_null() { ++specials_.nulls; }
+  void add_null() { cells().add_null(); }
   // The rows to come lie in another block than those before, which are one if none was begun for
   // them; never called: they are independent.
   // Blocks without rows count. Errors: out_of_memory, as add().
@@ -99,7 +98,7 @@ class Sampler {
   // Of a group: the block's number, which ascends.
   Status begin_block(std::uint32_t number) noexcept;
 
-  // Of groups: adds another's rows; neither gets more. Errors: out_of_memory.
+  // Of groups: adds another's rows, which is used up; neither gets more. Errors: out_of_memory.
   Status merge(Sampler* other) noexcept;
 
   // Ends the scan. The sampler is empty afterwards. Errors: out_of_memory, cancelled.
@@ -107,6 +106,8 @@ class Sampler {
   Status finish(Sample* out, const Control& control = {}, std::uint32_t blocks_read = 0) noexcept;
 
  private:
+  template <typename Before>
+  static void keep(double x, Before before, std::vector<double>* heap);
   void keep_outermost(double x);
   void draw(double x, std::span<const double> y);
   void push_block(std::uint32_t rows);
@@ -114,14 +115,13 @@ class Sampler {
   bool estimate_variances(const BlockRows& blocks, std::span<const double> drawn_y,
                           const Control& control, Sample* out) const;
   void gather_blocks(std::uint32_t blocks_read);
-  Status add_drawn(std::size_t i);
+  GridCells& cells() { return **cells_; }
+  std::size_t measures() const { return static_cast<std::size_t>(options_.measures); }
 
   Options options_;
   Reservoir reservoir_;
-  SummaryTotals totals_;
-  Summary::Specials specials_;
-  OwnedSummary summary_;
-  Measures measures_;  // in the summary's memory
+  SummaryTotals totals_;  // where rows are thinned
+  std::unique_ptr<OwnedGridCells> cells_;
   std::vector<double> drawn_;
   std::vector<double> drawn_y_;  // row by row
   std::vector<std::uint32_t> drawn_block_, block_rows_;

@@ -1,8 +1,6 @@
 // The ranges of strata.h, and what each part adds to their variances.
 #include "core/summary/strata.h"
 
-#include "core/summary/measure_encode.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -233,9 +231,9 @@ void Strata::add(std::size_t part, std::span<const HistogramCell> cells) {
 }
 
 // end: at least the variance of an end.
-SummarySampling Strata::counts_of(std::size_t of, const SummarySampling& largest,
+CountSampling Strata::counts_of(std::size_t of, const CountSampling& largest,
                                   double end) const {
-  SummarySampling out = largest;
+  CountSampling out = largest;
   if (asked_.empty() || !(rows_[of] > 0)) return out;
   for (std::size_t e = 0; e < ends_.size(); ++e)
     end = std::max(end, end_variance_[e * kinds_ + of]);
@@ -255,8 +253,8 @@ SummarySampling Strata::counts_of(std::size_t of, const SummarySampling& largest
   return out;
 }
 
-void Strata::describe(SummarySampling* rows, std::vector<MeasureSampling>* measured) const {
-  SummarySampling largest;
+void Strata::describe(CountSampling* rows, std::vector<MeanSampling>* measured) const {
+  CountSampling largest;
   double end = 0, finite = 0, mean = 0, of_numbers = 0;
   for (const Header* h : densities_) {
     largest.add(*h);
@@ -274,12 +272,12 @@ void Strata::describe(SummarySampling* rows, std::vector<MeasureSampling>* measu
   rows->sum_error = together(largest.sum_error, of_numbers);
   measured->clear();
   for (std::size_t k = 1; k < kinds_; ++k) {
-    MeasureSampling all;
+    MeanSampling all;
     double measured_end = 0, measured_rows = 0, sum = 0;
     for (const Header* h : densities_) {
       const MeasureView view(h, static_cast<int>(k) - 1);
       if (!(view.header().rows > 0)) continue;
-      all.add(measure_sampling(*h, view));
+      all.add(mean_sampling(*h, view));
       const Header counted = counted_rows(*h, view);
       measured_end = std::max(measured_end, counted.end_variance * square(counted.rows));
       measured_rows += view.header().rows;

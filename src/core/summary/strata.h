@@ -11,7 +11,7 @@
 // the share of all rows. V(N) = sum_k V(N_k) is Header::rows_variance's, which takes p^2 of it:
 // here is what there is beside.
 //
-// The largest N_k v_k / n_k of all parts (SummarySampling::add) bounds the first term as p (1 - p)
+// The largest N_k v_k / n_k of all parts (CountSampling::add) bounds the first term as p (1 - p)
 // is concave, where v_k do not depend on the scale. But of parts that are alike it takes the
 // largest of many noisy numbers, each from few blocks, where V(R) has their mean; and of parts with
 // values of their own p_k is larger than p, and v_k there may be as well.
@@ -24,7 +24,7 @@
 #pragma once
 
 #include "core/density/histogram_view.h"
-#include "core/summary/measures.h"
+#include "core/summary/added_sampling.h"
 
 #include <cstddef>
 #include <span>
@@ -42,7 +42,7 @@ class Strata {
   // Each part's cells, as decode_histogram() gives them; none where it has no finite rows.
   void add(std::size_t part, std::span<const HistogramCell> cells);
   // measured: of each measure.
-  void describe(SummarySampling* rows, std::vector<MeasureSampling>* measured) const;
+  void describe(CountSampling* rows, std::vector<MeanSampling>* measured) const;
 
  private:
   // Of the rows of x, or of those where a measure is not NULL, of one range.
@@ -66,7 +66,7 @@ class Strata {
   std::vector<std::size_t> least_sure() const;
   void find_shares(const Header& h, std::span<const HistogramCell> cells);
   void add_counts(std::size_t of, const Header& h);
-  SummarySampling counts_of(std::size_t of, const SummarySampling& largest, double end) const;
+  CountSampling counts_of(std::size_t of, const CountSampling& largest, double end) const;
 
   std::span<const Header* const> densities_;
   std::span<const double> grid_;

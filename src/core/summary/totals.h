@@ -23,6 +23,11 @@ struct WeightedValue {
   double weight;
 };
 
+// Rows that are no finite values.
+struct SpecialRows {
+  double nulls = 0, nans = 0, negative_infinities = 0, positive_infinities = 0;
+};
+
 // high + low, |low| about an ulp of high at most.
 struct DoubleDouble {
   double high = 0, low = 0;

@@ -105,8 +105,8 @@ bool read_weight(FunctionCallInfo fcinfo, double* weight) {
   if (PG_NARGS() <= kWeight) return true;
   if (PG_ARGISNULL(kWeight)) return false;
   *weight = PG_GETARG_FLOAT8(kWeight);
-  constexpr double kLeast = kde::Summary::kLeastWeight;
-  constexpr double kMost = kde::Summary::kMostWeight;
+  constexpr double kLeast = kde::kLeastWeight;
+  constexpr double kMost = kde::kMostWeight;
   if (!(*weight == 0 || (*weight >= kLeast && *weight <= kMost)))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("a weight must be 0 or from %g to %g, not %g", kLeast, kMost, *weight)));
@@ -131,14 +131,14 @@ Datum kde_agg_row(PG_FUNCTION_ARGS) {
     if (state == nullptr) state = new_state(fcinfo, settings);
   }
   if (PG_ARGISNULL(kValue)) {
-    add_null_row(state, weight);
+    state->cells->add_null(weight);
   } else {
     const Datum value = PG_GETARG_DATUM(kValue);
     // The first is what the second would do, without a call.
     const double x = state->settings.type == kde::ValueType::float8
                          ? DatumGetFloat8(value)
                          : value_to_double(state->settings.type, value);
-    const kde::Status status = weight == 1 ? add_row(state, x) : add_weighted_row(state, x, weight);
+    const kde::Status status = weight == 1 ? state->cells->add(x) : state->cells->add_weighted(x, weight);
     if (unlikely(!status.ok())) check_status(status, kDoing);
   }
   PG_RETURN_POINTER(state);
@@ -163,10 +163,10 @@ Datum kde_agg_measure_row(PG_FUNCTION_ARGS) {
                       errhint("Leave such rows out with FILTER (WHERE ...).")));
   }
   if (PG_ARGISNULL(kValue)) {
-    add_null_row(state, 1);
+    state->cells->add_null();
   } else {
     const double x = value_to_double(state->settings.type, PG_GETARG_DATUM(kValue));
-    check_status(add_row(state, x, std::span(&y, 1)), kDoing);
+    check_status(state->cells->add(x, std::span(&y, 1)), kDoing);
   }
   PG_RETURN_POINTER(state);
 }
@@ -192,13 +192,13 @@ Datum kde_rollup_row(PG_FUNCTION_ARGS) {
 KDE_EXPORT(kde_agg_combine);
 Datum kde_agg_combine(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  MemoryContext context = aggregate_memory(fcinfo);
+  (void)aggregate_memory(fcinfo);
   AggregateState* state = state_argument(fcinfo, 0);
   AggregateState* other = state_argument(fcinfo, 1);
   if (other == nullptr) return give(fcinfo, state);
   merge_waiting(other);
   if (state == nullptr) state = new_state(fcinfo, other->settings);
-  merge_state(context, state, other);
+  merge_state(state, other);
   PG_RETURN_POINTER(state);
 }
 

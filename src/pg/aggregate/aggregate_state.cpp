@@ -4,12 +4,9 @@
 //
 //   uint32   kVersion, whose bytes tell the byte order too
 //   int32    bytes
-//   uint8    value type, method, number of measures, 1: a summary
-//   uint32   bytes of the cells, or of the summary
+//   uint8    value type, method, number of measures, 0
 //   uint8    the measures' types, 8 of them
-//   uint32   0
-//   ...      the cells (core/grid/grid_cells.h); or the summary (core/summary/summary.h) and, if
-//            there are some, the measures (core/summary/measures.h)
+//   ...      the cells (core/grid/grid_cells.h)
 #include "pg/aggregate/aggregate_state.h"
 
 #include "pg/aggregate/aggregate_memory.h"
@@ -38,14 +35,15 @@ namespace {
 
 static_assert(std::is_trivially_destructible_v<AggregateState>);
 
-constexpr uint32 kVersion = 0x4b444103;
+constexpr uint32 kVersion = 0x4b444104;
 
-// Densities that wait, in bytes: a thousand of the largest without measures, and where many states
-// may be in memory at a time, what a coarse summary takes.
+// Densities that wait, in bytes, and where many states may be in memory at a time.
 constexpr Size kFineWaiting = 16 * 1024 * 1024, kCoarseWaiting = 256 * 1024;
 
 // Cells of a state that is one of many.
 constexpr Size kFewCells = kde::kMostGridCells / 8;
+
+constexpr char kAdding[] = "add up densities";
 
 struct SerialHeader {
   uint32 version;
@@ -53,34 +51,11 @@ struct SerialHeader {
   uint8 type;
   uint8 method;
   uint8 measures;
-  uint8 is_summary;
-  uint32 front_bytes;
+  uint8 reserved;
   uint8 measure_type[kde::kMaxMeasures];
-  uint32 reserved;
 };
 // What is after it is 8-byte aligned where the bytea is.
 static_assert((VARHDRSZ + sizeof(SerialHeader)) % 8 == 0);
-
-void begin_summary(MemoryContext context, AggregateState* state) {
-  const Settings& settings = state->settings;
-  kde::Measures* measures = nullptr;
-  if (settings.measures > 0)
-    measures = new (MemoryContextAlloc(context, sizeof(kde::Measures)))
-        kde::Measures(memory_of(context), settings.measures);
-  state->summary = new (MemoryContextAlloc(context, sizeof(SummaryState)))
-      SummaryState{kde::Summary(memory_of(context), state->one_of_many ? kde::Resolution::coarse
-                                                                       : kde::Resolution::fine),
-                   measures,
-                   {nullptr, 0, 0, 0, state->one_of_many ? kCoarseWaiting : kFineWaiting}};
-}
-
-void settle_state(AggregateState* state) {
-  SummaryState* summary = state->summary;
-  check_status(summary == nullptr             ? state->cells->settle()
-               : summary->measures != nullptr ? summary->measures->settle(&summary->summary)
-                                              : summary->summary.settle(),
-               "settle a summary");
-}
 
 kde::FitOptions options_of(const Settings& settings) {
   kde::FitOptions options;
@@ -108,7 +83,7 @@ void finish_cells(const AggregateState& state, const kde::GridBytes& bytes,
 }
 
 void wait(MemoryContext context, AggregateState* state, const kde::Header* density) {
-  WaitingDensities& waiting = state->summary->waiting;
+  WaitingDensities& waiting = state->waiting;
   const Size bytes = VARSIZE(density);
   if (waiting.count > 0 && waiting.bytes + bytes > waiting.most) merge_waiting(state);
   if (waiting.count == waiting.capacity) {
@@ -125,24 +100,6 @@ void wait(MemoryContext context, AggregateState* state, const kde::Header* densi
   memcpy(copy, density, bytes);
   waiting.density[waiting.count++] = static_cast<const kde::Header*>(copy);
   waiting.bytes += bytes;
-}
-
-// What was counted into cells becomes a density among others.
-void give_up_cells(MemoryContext context, AggregateState* state) {
-  if (state->summary != nullptr) return;
-  settle_state(state);
-  begin_summary(context, state);
-  if (state->cells->size() > 0 || state->cells->specials().nulls > 0 ||
-      state->cells->specials().nans > 0 || state->cells->specials().negative_infinities > 0 ||
-      state->cells->specials().positive_infinities > 0) {
-    MemoryContext own =
-        AllocSetContextCreate(CurrentMemoryContext, "kde_aqp aggregate", ALLOCSET_DEFAULT_SIZES);
-    auto* density = Owned<kde::DensityBytes>::create(own);
-    finish_cells(*state, kde::kMostListBytes, density);
-    wait(context, state, density_from_datum(density_to_datum(*density), nullptr));
-    MemoryContextDelete(own);
-  }
-  state->cells->release();
 }
 
 [[noreturn]] void invalid_state(const char* detail) {
@@ -164,55 +121,36 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
 }
 
 AggregateState* new_state(MemoryContext context, const Settings& settings, bool one_of_many) {
+  const Size waiting = one_of_many ? kCoarseWaiting : kFineWaiting;
   auto* state = new (MemoryContextAlloc(context, sizeof(AggregateState)))
-      AggregateState{settings, nullptr, nullptr, one_of_many, 0};
+      AggregateState{settings, nullptr, {nullptr, 0, 0, 0, waiting}, 0};
   state->cells = new (MemoryContextAlloc(context, sizeof(kde::GridCells)))
       kde::GridCells(memory_of(context), kde::chain_of(settings.type), settings.measures,
                      one_of_many ? kFewCells : kde::kMostGridCells);
-  if (settings.method != kde::Method::automatic) begin_summary(context, state);
   return state;
 }
 
 void add_density(MemoryContext context, AggregateState* state, const kde::Header* density) {
-  if ((density->flags & kde::kRoundEnds) == 0) give_up_cells(context, state);
-  if (state->summary != nullptr)
+  if ((density->flags & kde::kEveryRowRead) == 0)
     wait(context, state, density);
   else
-    check_status(state->cells->add(*density), "add up densities");
+    check_status(state->cells->add(*density), kAdding);
 }
 
 void merge_waiting(AggregateState* state) {
-  if (state->summary == nullptr || state->summary->waiting.count == 0) return;
-  SummaryState* summary = state->summary;
-  WaitingDensities& waiting = summary->waiting;
+  WaitingDensities& waiting = state->waiting;
+  if (waiting.count == 0) return;
   const std::span densities(waiting.density, static_cast<std::size_t>(waiting.count));
-  const kde::Control control = begin_core_work(1);
-  check_status(summary->measures != nullptr
-                   ? summary->measures->merge_many(densities, &summary->summary, control)
-                   : summary->summary.merge_many(densities, nullptr, control),
-               "roll up densities");
+  check_status(kde::add_densities(densities, begin_core_work(1), state->cells), kAdding);
   for (int i = 0; i < waiting.count; ++i) pfree(const_cast<kde::Header*>(waiting.density[i]));
   waiting.count = 0;
   waiting.bytes = 0;
 }
 
-void merge_state(MemoryContext context, AggregateState* state, AggregateState* other) {
+void merge_state(AggregateState* state, AggregateState* other) {
   check_same(state->settings, other->settings);
-  constexpr char kDoing[] = "add up the states of an aggregate";
-  if (state->summary == nullptr && other->summary == nullptr) {
-    check_status(state->cells->merge(other->cells), kDoing);
-    return;
-  }
-  give_up_cells(context, state);
-  give_up_cells(CurrentMemoryContext, other);
-  merge_waiting(state);
   merge_waiting(other);
-  SummaryState* to = state->summary;
-  SummaryState* from = other->summary;
-  check_status(to->measures != nullptr
-                   ? to->measures->merge(from->measures, &from->summary, &to->summary)
-                   : to->summary.merge(from->summary),
-               kDoing);
+  check_status(state->cells->merge(other->cells), kAdding);
 }
 
 void check_same(const Settings& a, const Settings& b) {
@@ -274,13 +212,8 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
 
 bytea* write_state(AggregateState* state) {
   merge_waiting(state);
-  settle_state(state);
-  const SummaryState* summary = state->summary;
-  const Size front =
-      summary == nullptr ? state->cells->serialized_size() : summary->summary.serialized_size();
-  const Size measures =
-      summary != nullptr && summary->measures != nullptr ? summary->measures->serialized_size() : 0;
-  const Size size = VARHDRSZ + sizeof(SerialHeader) + front + measures;
+  check_status(state->cells->settle(), kAdding);
+  const Size size = VARHDRSZ + sizeof(SerialHeader) + state->cells->serialized_size();
   auto* out = static_cast<bytea*>(palloc0(size));
   SET_VARSIZE(out, size);
   auto* header = reinterpret_cast<SerialHeader*>(VARDATA(out));
@@ -289,17 +222,9 @@ bytea* write_state(AggregateState* state) {
   header->type = static_cast<uint8>(state->settings.type);
   header->method = static_cast<uint8>(state->settings.method);
   header->measures = static_cast<uint8>(state->settings.measures);
-  header->is_summary = summary != nullptr ? 1 : 0;
-  header->front_bytes = static_cast<uint32>(front);
   for (int k = 0; k < kde::kMaxMeasures; ++k)
     header->measure_type[k] = static_cast<uint8>(state->settings.measure_type[k]);
-  char* at = reinterpret_cast<char*>(header + 1);
-  if (summary == nullptr) {
-    state->cells->serialize(at);
-  } else {
-    summary->summary.serialize(at);
-    if (measures > 0) summary->measures->serialize(at + front);
-  }
+  state->cells->serialize(header + 1);
   return out;
 }
 
@@ -310,9 +235,7 @@ AggregateState* read_state(const bytea* bytes) {
   memcpy(&header, VARDATA(bytes), sizeof header);
   if (header.version != kVersion)
     invalid_state("It is of another version, or of a machine of another byte order.");
-  if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.is_summary > 1 ||
-      header.reserved != 0 || header.measures > kde::kMaxMeasures ||
-      header.front_bytes > size - sizeof header ||
+  if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.reserved != 0 || header.measures > kde::kMaxMeasures ||
       (header.bytes != 0 && header.bytes < static_cast<int32>(kde::kLeastHistogramBytes)) ||
       header.bytes > static_cast<int32>(kde::kMostListBytes))
     invalid_state("Its settings are out of range.");
@@ -323,26 +246,8 @@ AggregateState* read_state(const bytea* bytes) {
     settings.measure_type[k] = static_cast<kde::ValueType>(header.measure_type[k]);
   }
   AggregateState* state = new_state(CurrentMemoryContext, settings, true);
-  if (header.is_summary != 0 && state->summary == nullptr)
-    begin_summary(CurrentMemoryContext, state);
-  constexpr char kDoing[] = "read the state of an aggregate of densities";
-  const char* at = VARDATA(bytes) + sizeof header;
-  const Size rest = size - sizeof header - header.front_bytes;
-  if (header.is_summary == 0) {
-    if (state->summary != nullptr || rest > 0) invalid_state("It is too long.");
-    check_status(state->cells->deserialize(at, header.front_bytes), kDoing);
-    return state;
-  }
-  SummaryState* summary = state->summary;
-  check_status(summary->summary.deserialize(at, header.front_bytes), kDoing);
-  if (summary->measures == nullptr) {
-    if (rest > 0) invalid_state("It is too long.");
-    return state;
-  }
-  check_status(summary->measures->deserialize(at + header.front_bytes, rest, summary->summary),
-               kDoing);
-  if (summary->measures->count() != header.measures)
-    invalid_state("Its settings are out of range.");
+  check_status(state->cells->deserialize(VARDATA(bytes) + sizeof header, size - sizeof header),
+               "read the state of an aggregate of densities");
   return state;
 }
 
@@ -350,28 +255,8 @@ Datum finish_state(const AggregateState& state, Size finer) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp aggregate", ALLOCSET_DEFAULT_SIZES);
   auto* density = Owned<kde::DensityBytes>::create(context);
-  if (state.summary == nullptr) {
-    const Size most = grid_bytes_of(state.settings);
-    finish_cells(state, {most, finer > 0 ? finer : most}, density);
-  } else {
-    // A copy, as it is settled.
-    constexpr char kDoing[] = "make a density of the values";
-    AggregateState settled = state;
-    settled.one_of_many = true;
-    begin_summary(context, &settled);
-    check_status(state.summary->summary.clone(memory_of(context), &settled.summary->summary),
-                 kDoing);
-    if (state.summary->measures != nullptr)
-      check_status(state.summary->measures->clone(memory_of(context), settled.summary->measures),
-                   kDoing);
-    settle_state(&settled);
-    kde::FitOptions options = options_of(state.settings);
-    if (state.settings.bytes > 0)
-      options.budget = Min(static_cast<Size>(state.settings.bytes), kde::kMaxBytes);
-    check_status(kde::finish(settled.summary->summary, options, begin_core_work(1), density,
-                             settled.summary->measures),
-                 kDoing);
-  }
+  const Size most = grid_bytes_of(state.settings);
+  finish_cells(state, {most, finer > 0 ? finer : most}, density);
   const Datum result = density_to_datum(*density);
   MemoryContextDelete(context);
   return result;

@@ -2,10 +2,6 @@
 // cells with round ends, whose arrays live in the aggregate's memory context, so that hash
 // aggregation sees its size, and what all rows of a group must agree on.
 //
-// Values of a method by name, and densities without round ends, as those of samples are, have a
-// summary in the place of cells. Of the first density of these what was added before becomes one,
-// too.
-//
 // Nothing in it has a destructor: it goes with its context.
 #pragma once
 
@@ -19,35 +15,27 @@ namespace kde_pg {
 struct Settings {
   kde::ValueType type;
   kde::Method method;  // automatic or by name, as asked for
-  // The most that the value may take, of x and one measure; 0: kde_aqp.density_bytes, or without
-  // round ends kMaxBytes. In [kLeastHistogramBytes, kMostListBytes], with measures from
-  // kLeastMeasuredBytes on.
+  // The most that the value may take, of x and one measure; 0: kde_aqp.density_bytes. In
+  // [kLeastHistogramBytes, kMostListBytes], with measures from kLeastMeasuredBytes on.
   int32 bytes;
   int measures = 0;
   kde::ValueType measure_type[kde::kMaxMeasures] = {};
   bool operator==(const Settings&) const = default;
 };
 
-// Densities that wait to be merged: many at once are merged in less time and with less error than
-// one by one (kde::Summary::merge_many).
+// Densities of samples wait: of many at once it is known better how sure their sum is
+// (core/grid/add_densities.h).
 struct WaitingDensities {
   const kde::Header** density;
   int count, capacity;
   Size bytes, most;
 };
 
-struct SummaryState {
-  kde::Summary summary;
-  kde::Measures* measures;  // of the summary's rows; null: there are none
-  WaitingDensities waiting;
-};
-
 struct AggregateState {
   Settings settings;
   kde::GridCells* cells;
-  SummaryState* summary;  // null: cells
-  bool one_of_many;       // states of many groups may be in memory at a time
-  int untold;             // rows that progress does not know yet
+  WaitingDensities waiting;
+  int untold;  // rows that progress does not know yet
 };
 
 // An empty state for the aggregate that calls. Error XX000 if no aggregate calls.
@@ -56,29 +44,12 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);
 AggregateState* new_state(MemoryContext context, const Settings& settings,
                           bool one_of_many = false);
 
-// Rows; x and y as of GridCells. Errors: 53200.
-inline kde::Status add_row(AggregateState* state, double x, std::span<const double> y = {}) {
-  if (likely(state->summary == nullptr)) return state->cells->add(x, y);
-  return y.empty() ? state->summary->summary.add(x)
-                   : state->summary->measures->add(x, y, &state->summary->summary);
-}
-inline kde::Status add_weighted_row(AggregateState* state, double x, double weight) {
-  return state->summary == nullptr ? state->cells->add_weighted(x, weight)
-                                   : state->summary->summary.add(x, weight);
-}
-inline void add_null_row(AggregateState* state, double weight) {
-  if (state->summary == nullptr)
-    state->cells->add_null(weight);
-  else
-    state->summary->summary.add_null(weight);
-}
-
 // Adds a density. context: the state's own. Errors: 53200, XX001.
 void add_density(MemoryContext context, AggregateState* state, const kde::Header* density);
 // Merges those that wait. Errors: 53200, and those of interrupts, which it serves.
 void merge_waiting(AggregateState* state);
 // Adds another's, of which nothing waits; it is used up. Errors: 53200, those of check_same().
-void merge_state(MemoryContext context, AggregateState* state, AggregateState* other);
+void merge_state(AggregateState* state, AggregateState* other);
 
 // Errors: 42804 for types, 22023 for methods, bytes and measures that differ, naming both.
 void check_same(const Settings& a, const Settings& b);

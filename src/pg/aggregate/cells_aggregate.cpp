@@ -34,7 +34,7 @@ AggregateState* new_state(FunctionCallInfo fcinfo) {
 
 kde::GridCells* read_cells(const bytea* bytes, kde::Chain chain, int measures) {
   const AggregateState* state = read_state(bytes);
-  if (state->summary != nullptr || state->settings.measures != measures ||
+  if (state->settings.measures != measures ||
       state->cells->ends().chain() != chain)
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("cells of another column")));
   return state->cells;
@@ -53,7 +53,7 @@ Datum kde_cells_row(PG_FUNCTION_ARGS) {
     state->untold = 0;
   }
   if (PG_ARGISNULL(1)) {
-    add_null_row(state, 1);
+    state->cells->add_null();
     PG_RETURN_POINTER(state);
   }
   const Settings& settings = state->settings;
@@ -67,7 +67,7 @@ Datum kde_cells_row(PG_FUNCTION_ARGS) {
                       errmsg("measure %d has a value that is not finite", k + 1)));
   }
   const double x = value_to_double(settings.type, PG_GETARG_DATUM(1));
-  const kde::Status status = add_row(state, x, {y, static_cast<Size>(settings.measures)});
+  const kde::Status status = state->cells->add(x, {y, static_cast<Size>(settings.measures)});
   if (unlikely(!status.ok())) check_status(status, "count the values");
   PG_RETURN_POINTER(state);
 }

@@ -42,6 +42,7 @@ void check_sample_rows(int64 sample_rows) {
 
 kde::Sampler::Options sampler_options(const DensityRequest& request) {
   kde::Sampler::Options options;
+  options.chain = kde::chain_of(check_types(request.key).value_type[0]);
   options.sample_rows = Max(request.asked.sample_rows, 0);
   options.seed = static_cast<uint64>(request.asked.seed);
   options.measures = request.key.measures;

@@ -244,6 +244,7 @@ Estimate* new_group_estimate(const DensityRequest& request, MemoryContext contex
   kde::Sampler::Options sampling;
   sampling.seed = static_cast<uint64>(request.asked.seed);
   sampling.measures = key.measures;
+  sampling.chain = kde::chain_of(check_types(key).value_type[0]);
   auto* estimate = Owned<GroupEstimate>::create(context, request,
                                                 new_column_estimate(request, context), sampling);
   for (int i = 0; i < key.groups; ++i) {

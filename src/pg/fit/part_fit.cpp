@@ -129,7 +129,7 @@ struct varlena* fit_part(const DensityRequest& request, Relation relation,
     density = density_to_datum(road.estimate().density());
   } else if (const double nulls = road.estimate().nulls_read(); nulls > 0) {
     AggregateState* state = new_state(CurrentMemoryContext, settings_of_parts(request));
-    add_null_row(state, nulls * road.scan().rows_per_row_read);
+    state->cells->add_null(nulls * road.scan().rows_per_row_read);
     density = finish_state(*state);
   }
   road.end();

@@ -63,8 +63,11 @@ class EachColumn final : public RowSink {
 
 // `columns` samplers of one choice of rows.
 struct Samplers {
-  Samplers(int columns, const kde::Sampler::Options& options) {
-    for (int k = 0; k < columns; ++k) all.emplace_back(options);
+  Samplers(int columns, const kde::ValueType* types, kde::Sampler::Options options) {
+    for (int k = 0; k < columns; ++k) {
+      options.chain = kde::chain_of(types[k]);
+      all.emplace_back(options);
+    }
   }
   std::deque<kde::Sampler> all;
 };
@@ -148,7 +151,7 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
   kde::Sampler::Options sampling;
   sampling.sample_rows = sample_rows;
   sampling.seed = static_cast<uint64>(seed);
-  Samplers* samplers = Owned<Samplers>::create(context, key.columns, sampling);
+  Samplers* samplers = Owned<Samplers>::create(context, key.columns, types.value_type, sampling);
   kde::Sample* sample = Owned<kde::Sample>::create(context);
   ScanOptions options;
   options.sample_blocks = Max(option_sample_blocks / 10, 1);
@@ -194,7 +197,7 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
             kde::word_drift(stored_view, ranked[k]->words, *sample, begin_core_work(1), &drifts[k]),
             doing);
       else
-        drifts[k] = kde::drift(stored_view, *sample, estimated_from[k]);
+        check_status(kde::drift(stored_view, *sample, estimated_from[k], &drifts[k]), doing);
       ++tested;
     }
     if (out != nullptr) {

@@ -71,7 +71,7 @@ Status append_category(StringInfo out, const Header* h, int encoding) {
   }
   auto* converted = Owned<kde::DensityBytes>::create(CurrentMemoryContext);
   const Status status = kde::insert_words(words.header(), entries, words.words(), h,
-                                          kde::histogram_size(h, kde::kMaxBytes), converted);
+                                          kde::histogram_size(h, kde::kMostListBytes), converted);
   if (status.ok()) append(out, converted->data(), converted->size());
   return status;
 }

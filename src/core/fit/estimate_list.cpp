@@ -1,0 +1,274 @@
+// See estimate_list.h.
+#include "core/fit/estimate_list.h"
+
+#include "core/grid/even_cell.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kde {
+
+namespace {
+
+// Cells have at most such a share of the rows, and in the tails of those between them and the end.
+constexpr double kShare = 1.0 / 16384, kShareOfTail = 1.0 / 64;
+// A value that has rows of its own is not told from so few beside it, of those of a cell.
+constexpr double kFew = 1.0 / 16;
+// Rows at one point of a lattice that are not told from those beside it, of all.
+constexpr double kNothing = 0x1p-30;
+
+// The estimate's rows below any value.
+class Distribution {
+ public:
+  Distribution(std::span<const HistogramCell> cells, const Header& header)
+      : cells_(cells), h_(header) {
+    through_.reserve(cells.size() + 1);
+    through_.push_back(0);
+    for (const HistogramCell& c : cells) through_.push_back(through_.back() + c.rows);
+  }
+
+  double all() const { return through_.back(); }
+  std::span<const HistogramCell> cells() const { return cells_; }
+  double below(double x) const {
+    const std::size_t i = first_at(x);
+    return through_[i] + within(i, x, false);
+  }
+  double through(double x) const {
+    const auto next = std::upper_bound(
+        cells_.begin(), cells_.end(), x,
+        [](double wanted, const HistogramCell& c) { return wanted < c.value; });
+    const auto i = static_cast<std::size_t>(next - cells_.begin());
+    return through_[i] + within(i, x, true);
+  }
+  // The first cell that ends at x or behind it.
+  std::size_t first_at(double x) const {
+    return static_cast<std::size_t>(
+        std::lower_bound(cells_.begin(), cells_.end(), x,
+                         [](const HistogramCell& c, double wanted) { return c.value < wanted; }) -
+        cells_.begin());
+  }
+
+ private:
+  // Of the i-th cell those below x, or at it.
+  double within(std::size_t i, double x, bool at) const {
+    if (i == cells_.size() || cells_[i].point || i == 0) return 0;
+    const double begin = cells_[i - 1].value;
+    if (!(x > begin)) return 0;
+    const HistogramCell& c = cells_[i];
+    if (!(h_.lattice_step > 0)) return share(begin, std::min(x, c.value), c.value) * c.rows;
+    const double points = std::nearbyint((c.value - begin) / h_.lattice_step);
+    double k = 0;
+    const bool is_point = h_.is_at_lattice_point(x, &k);
+    double to = is_point ? k - (at ? 0 : 1) : std::floor((x - h_.lattice_offset) / h_.lattice_step);
+    to -= std::nearbyint((begin - h_.lattice_offset) / h_.lattice_step);
+    return c.rows * std::clamp(to / points, 0.0, 1.0);
+  }
+  static double share(double begin, double x, double end) {
+    return std::clamp((x / 2 - begin / 2) / (end / 2 - begin / 2), 0.0, 1.0);
+  }
+
+  std::span<const HistogramCell> cells_;
+  const Header& h_;
+  std::vector<double> through_;
+};
+
+class Lister {
+ public:
+  Lister(const Distribution& of, const RoundEnds& ends, double least, GridList* out)
+      : of_(of), ends_(ends), least_(least), out_(*out) {}
+
+  void run() {
+    const std::span<const HistogramCell> cells = of_.cells();
+    if (std::all_of(cells.begin(), cells.end(),
+                    [](const HistogramCell& c) { return c.point || c.rows == 0; })) {
+      for (const HistogramCell& c : cells)
+        if (c.rows > 0) put_value(c.value, c.rows);
+      return;
+    }
+    const int top = ends_.levels() - 1;
+    const std::int64_t last = ends_.cell(top, cells.back().value);
+    for (std::int64_t k = ends_.cell(top, cells.front().value); k <= last; ++k) {
+      put_end(ends_.end(top, k));
+      divide(top, k);
+    }
+    put_end(ends_.end(top, last + 1));
+  }
+
+ private:
+  void put_value(double x, double rows) { out_.entries.push_back({x, rows, -1}); }
+
+  // What lies at an end.
+  void put_end(double x) {
+    const double rows = of_.through(x) - of_.below(x);
+    if (rows > kNothing * of_.all()) put_value(x, rows);
+  }
+
+  void put_cell(int level, double low, double rows) {
+    out_.entries.push_back({low, rows, level});
+    out_.finest = out_.finest < 0 ? level : std::min(out_.finest, level);
+    out_.coarsest = std::max(out_.coarsest, level);
+  }
+
+  // Values within, and `more` rows between them, which the heaviest takes.
+  void put_values(std::size_t first, std::size_t end, double more) {
+    const std::span<const HistogramCell> cells = of_.cells();
+    std::size_t heaviest = out_.entries.size();
+    for (std::size_t i = first; i < end; ++i) {
+      if (!cells[i].point || !(cells[i].rows > 0)) continue;
+      put_value(cells[i].value, cells[i].rows);
+      if (cells[i].rows > out_.entries[heaviest].rows) heaviest = out_.entries.size() - 1;
+    }
+    out_.entries[heaviest].rows += more;
+  }
+
+  bool is_finest(int level, double low, double high) const {
+    return level == 0 || !(std::max(std::fabs(low), std::fabs(high)) <
+                           kMostIndex * ends_.step(level - 1));
+  }
+
+  void divide(int level, std::int64_t k) {
+    const double low = ends_.end(level, k);
+    const double high = ends_.end(level, k + 1);
+    const double before = of_.through(low);
+    const double rows = of_.below(high) - before;
+    if (!(rows > 0)) return;
+    const double beyond = std::min(before, of_.all() - before - rows);
+    const double most =
+        std::max(std::min(kShare * of_.all(), kShareOfTail * beyond), least_);
+    const std::span<const HistogramCell> cells = of_.cells();
+    std::size_t first = of_.first_at(low);
+    while (first < cells.size() && cells[first].value <= low) ++first;
+    const std::size_t end = of_.first_at(high);
+    double at_values = 0;
+    for (std::size_t i = first; i < end; ++i)
+      if (cells[i].point) at_values += cells[i].rows;
+    const double between = rows - at_values;
+    if (at_values > 0 && between <= kFew * std::min(most, at_values)) {
+      put_values(first, end, std::max(between, 0.0));
+      return;
+    }
+    const bool is_last = is_finest(level, low, high);
+    if (is_last && at_values > 0) {
+      put_values(first, end, between);
+      return;
+    }
+    if (rows <= most || is_last) {
+      put_cell(level, low, rows);
+      return;
+    }
+    for (std::int64_t j = ends_.cell(level - 1, low); ends_.end(level - 1, j) < high; ++j) {
+      const double begin = ends_.end(level - 1, j);
+      if (begin > low) put_end(begin);
+      divide(level - 1, j);
+    }
+  }
+
+  const Distribution& of_;
+  const RoundEnds& ends_;
+  double least_;
+  GridList& out_;
+};
+
+// How far the list's distribution function is from the estimate's.
+double largest_error(const Distribution& of, const RoundEnds& ends, const Header& lattice,
+                     const GridList& list) {
+  double worst = 0, sum = 0;
+  std::size_t next = 0;
+  const auto compare = [&](double a, double b) { worst = std::max(worst, std::fabs(a - b)); };
+  const std::span<const HistogramCell> cells = of.cells();
+  for (const GridEntry& e : list.entries) {
+    compare(sum, of.below(e.x));
+    if (e.level < 0) {
+      sum += e.rows;
+      compare(sum, of.through(e.x));
+      continue;
+    }
+    const double high = ends.end(e.level, ends.cell(e.level, e.x) + 1);
+    const EvenCell even(lattice, e.x, high);
+    for (; next < cells.size() && cells[next].value < high; ++next) {
+      if (!(cells[next].value > e.x)) continue;
+      const double x = cells[next].value;
+      compare(sum + e.rows * even.share(x, false), of.below(x));
+      compare(sum + e.rows * even.share(x, true), of.through(x));
+    }
+    sum += e.rows;
+    compare(sum, of.below(high));
+  }
+  return worst;
+}
+
+// Puts what measures have in the sample's cells into the list's.
+class SumsOfCells {
+ public:
+  SumsOfCells(const RoundEnds& ends, std::size_t measures, const GridList& from, GridList* to)
+      : ends_(ends), measures_(measures), from_(from), to_(*to) {
+    to_.sums.resize(to_.entries.size() * measures);
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < from_.entries.size(); ++i) {
+      const GridEntry& e = from_.entries[i];
+      bool is_within;
+      const std::size_t at = place_of(e, &is_within);
+      for (std::size_t k = 0; k < measures_; ++k) {
+        const MeasureSums& s = from_.sums[i * measures_ + k];
+        to_.sums[at * measures_ + k].add(s);
+        if (is_within) continue;
+        to_.sum_error[k] =
+            std::max(to_.sum_error[k], std::sqrt(s.rows * std::max(s.squares, 0.0)));
+        to_.squares_error[k] = std::max(to_.squares_error[k], s.squares);
+      }
+    }
+  }
+
+ private:
+  double end_of(const GridEntry& e) const {
+    return e.level < 0 ? e.x : ends_.end(e.level, ends_.cell(e.level, e.x) + 1);
+  }
+
+  // is_within: no end of the list's cells is within e's, nor between it and where it is put.
+  std::size_t place_of(const GridEntry& e, bool* is_within) {
+    const std::vector<GridEntry>& to = to_.entries;
+    const double high = end_of(e);
+    // The last that begins at e or before it.
+    while (next_ + 1 < to.size() && to[next_ + 1].x <= e.x) ++next_;
+    std::size_t at = next_;
+    if (e.level < 0) {
+      // Of those that begin there the value comes first.
+      if (at > 0 && to[at - 1].x == e.x && to[at - 1].level < 0) --at;
+      *is_within = to[at].x == e.x ? to[at].level < 0 : to[at].x < e.x && end_of(to[at]) > e.x;
+      return at;
+    }
+    std::size_t best = at;
+    bool is_one = to[at].x <= e.x && to[at].level >= 0 && end_of(to[at]) >= high;
+    for (std::size_t i = at + 1; i < to.size() && to[i].x < high; ++i) {
+      const bool best_is_in = to[best].x > e.x || end_of(to[best]) > e.x;
+      if (!best_is_in || to[i].rows > to[best].rows) best = i;
+      is_one = false;
+    }
+    *is_within = is_one;
+    return best;
+  }
+
+  const RoundEnds& ends_;
+  std::size_t measures_;
+  const GridList& from_;
+  GridList& to_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+GridList list_estimate(std::span<const HistogramCell> cells, const Header& header,
+                       const GridCells& counted, const GridList& list, double least) {
+  GridList out;
+  const Distribution of(cells, header);
+  Lister(of, counted.ends(), least, &out).run();
+  out.is_even = true;
+  out.error_rows = largest_error(of, counted.ends(), header, out);
+  if (counted.measures() > 0)
+    SumsOfCells(counted.ends(), static_cast<std::size_t>(counted.measures()), list, &out).run();
+  return out;
+}
+
+}  // namespace kde
