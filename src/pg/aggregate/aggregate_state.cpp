@@ -7,9 +7,9 @@
 //   uint8    value type, method, number of measures, 1: a summary
 //   uint32   bytes of the cells, or of the summary
 //   uint8    the measures' types, 8 of them
-//   uint32   0
-//   ...      the cells (core/grid/grid_cells.h); or the summary (core/summary/summary.h) and, if
-//            there are some, the measures (core/summary/measures.h)
+//   uint32   1: with groups
+//   ...      the cells (core/grid/grid_cells.h) and, if there are some, groups (core/fit/grid_groups.h);
+//            or the summary (core/summary/summary.h) and measures (core/summary/measures.h)
 #include "pg/aggregate/aggregate_state.h"
 
 #include "pg/aggregate/aggregate_memory.h"
@@ -38,7 +38,7 @@ namespace {
 
 static_assert(std::is_trivially_destructible_v<AggregateState>);
 
-constexpr uint32 kVersion = 0x4b444103;
+constexpr uint32 kVersion = 0x4b444104;
 
 // Densities that wait, in bytes: a thousand of the largest without measures, and where many states
 // may be in memory at a time, what a coarse summary takes.
@@ -56,7 +56,7 @@ struct SerialHeader {
   uint8 is_summary;
   uint32 front_bytes;
   uint8 measure_type[kde::kMaxMeasures];
-  uint32 reserved;
+  uint32 grouped;
 };
 // What is after it is 8-byte aligned where the bytea is.
 static_assert((VARHDRSZ + sizeof(SerialHeader)) % 8 == 0);
@@ -101,10 +101,16 @@ Size grid_bytes_of(const Settings& settings) {
 
 void finish_cells(const AggregateState& state, const kde::GridBytes& bytes,
                   kde::DensityBytes* density) {
+  constexpr char kDoing[] = "make a density of the values";
+  const kde::FitOptions options = options_of(state.settings);
+  const kde::Control control = begin_core_work(1);
   kde::FitReport report;
-  check_status(kde::fit_cells(state.cells, options_of(state.settings), bytes, begin_core_work(1),
-                              density, &report),
-               "make a density of the values");
+  check_status(kde::fit_cells(state.cells, options, bytes, control, density, &report), kDoing);
+  if (state.groups == nullptr) return;
+  kde::GroupsBytes of_groups = kde::GroupsBytes::of(bytes);
+  if (state.settings.bytes > 0) of_groups.many = of_groups.most;
+  kde::GroupsReport groups;
+  check_status(state.groups->append(options, of_groups, control, density, &groups), kDoing);
 }
 
 void wait(MemoryContext context, AggregateState* state, const kde::Header* density) {
@@ -165,20 +171,25 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
 
 AggregateState* new_state(MemoryContext context, const Settings& settings, bool one_of_many) {
   auto* state = new (MemoryContextAlloc(context, sizeof(AggregateState)))
-      AggregateState{settings, nullptr, nullptr, one_of_many, 0};
+      AggregateState{settings, nullptr, nullptr, nullptr, one_of_many, 0};
   state->cells = new (MemoryContextAlloc(context, sizeof(kde::GridCells)))
       kde::GridCells(memory_of(context), kde::chain_of(settings.type), settings.measures,
                      one_of_many ? kFewCells : kde::kMostGridCells);
+  if (settings.grouped)
+    state->groups = new (MemoryContextAlloc(context, sizeof(kde::GridGroups)))
+        kde::GridGroups(memory_of(context), kde::chain_of(settings.type), settings.measures);
   if (settings.method != kde::Method::automatic) begin_summary(context, state);
   return state;
 }
 
 void add_density(MemoryContext context, AggregateState* state, const kde::Header* density) {
   if ((density->flags & kde::kRoundEnds) == 0) give_up_cells(context, state);
+  constexpr char kDoing[] = "add up densities";
   if (state->summary != nullptr)
     wait(context, state, density);
   else
-    check_status(state->cells->add(*density), "add up densities");
+    check_status(state->cells->add(*density), kDoing);
+  if (state->groups != nullptr) check_status(state->groups->add(*density), kDoing);
 }
 
 void merge_waiting(AggregateState* state) {
@@ -201,6 +212,7 @@ void merge_state(MemoryContext context, AggregateState* state, AggregateState* o
   constexpr char kDoing[] = "add up the states of an aggregate";
   if (state->summary == nullptr && other->summary == nullptr) {
     check_status(state->cells->merge(other->cells), kDoing);
+    if (state->groups != nullptr) check_status(state->groups->merge(other->groups), kDoing);
     return;
   }
   give_up_cells(context, state);
@@ -234,6 +246,10 @@ void check_same(const Settings& a, const Settings& b) {
     refuse(ERRCODE_INVALID_PARAMETER_VALUE, "rows of a group must have the same bytes",
            psprintf("There are %d and %d.", a.bytes, b.bytes),
            "Pass a constant, or group by the bytes.");
+  if (a.grouped != b.grouped)
+    refuse(ERRCODE_INVALID_PARAMETER_VALUE, "densities of a group must have groups, or none",
+           "There are densities with groups and without.",
+           "Group by the columns that they have groups of.");
   constexpr char kSameMeasures[] = "densities of a group must have the same measures";
   if (a.measures != b.measures)
     refuse(ERRCODE_INVALID_PARAMETER_VALUE, kSameMeasures,
@@ -253,11 +269,11 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("densities of categories cannot be added up"),
                     errhint("Fit the column of the whole table: kde_fit('table', 'column').")));
-  if (density.grouped > 0)
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("densities with groups cannot be added up"),
-         errhint("Fit them to the whole table, or keep a density of kde_agg() for each group.")));
+  constexpr uint8 kOfEveryRow = kde::kBounded | kde::kEveryRowRead | kde::kRoundEnds;
+  if (density.grouped > 0 && (density.flags & kOfEveryRow) != kOfEveryRow)
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("groups of samples cannot be added up"),
+             errhint("Fit them to every row: sample_rows => -1.")));
   constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
   if (density.measures > 0 && bytes > 0 && bytes < kLeastMeasured)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -267,6 +283,7 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
   const bool automatic = (density.flags & kde::kBounded) != 0;
   Settings settings = {density.value_type, automatic ? kde::Method::automatic : density.method,
                        bytes, density.measures};
+  settings.grouped = density.grouped > 0;
   for (int k = 0; k < density.measures; ++k)
     settings.measure_type[k] = kde::MeasureView(&density, k).header().value_type;
   return settings;
@@ -278,9 +295,11 @@ bytea* write_state(AggregateState* state) {
   const SummaryState* summary = state->summary;
   const Size front =
       summary == nullptr ? state->cells->serialized_size() : summary->summary.serialized_size();
-  const Size measures =
-      summary != nullptr && summary->measures != nullptr ? summary->measures->serialized_size() : 0;
-  const Size size = VARHDRSZ + sizeof(SerialHeader) + front + measures;
+  const bool has_measures = summary != nullptr && summary->measures != nullptr;
+  const Size behind = has_measures               ? summary->measures->serialized_size()
+                      : state->groups != nullptr ? state->groups->serialized_size()
+                                                 : 0;
+  const Size size = VARHDRSZ + sizeof(SerialHeader) + front + behind;
   auto* out = static_cast<bytea*>(palloc0(size));
   SET_VARSIZE(out, size);
   auto* header = reinterpret_cast<SerialHeader*>(VARDATA(out));
@@ -291,14 +310,16 @@ bytea* write_state(AggregateState* state) {
   header->measures = static_cast<uint8>(state->settings.measures);
   header->is_summary = summary != nullptr ? 1 : 0;
   header->front_bytes = static_cast<uint32>(front);
+  header->grouped = state->groups != nullptr ? 1 : 0;
   for (int k = 0; k < kde::kMaxMeasures; ++k)
     header->measure_type[k] = static_cast<uint8>(state->settings.measure_type[k]);
   char* at = reinterpret_cast<char*>(header + 1);
   if (summary == nullptr) {
     state->cells->serialize(at);
+    if (state->groups != nullptr) state->groups->serialize(at + front);
   } else {
     summary->summary.serialize(at);
-    if (measures > 0) summary->measures->serialize(at + front);
+    if (has_measures) summary->measures->serialize(at + front);
   }
   return out;
 }
@@ -311,13 +332,14 @@ AggregateState* read_state(const bytea* bytes) {
   if (header.version != kVersion)
     invalid_state("It is of another version, or of a machine of another byte order.");
   if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.is_summary > 1 ||
-      header.reserved != 0 || header.measures > kde::kMaxMeasures ||
-      header.front_bytes > size - sizeof header ||
+      header.grouped > 1 || (header.grouped != 0 && header.is_summary != 0) ||
+      header.measures > kde::kMaxMeasures || header.front_bytes > size - sizeof header ||
       (header.bytes != 0 && header.bytes < static_cast<int32>(kde::kLeastHistogramBytes)) ||
       header.bytes > static_cast<int32>(kde::kMostListBytes))
     invalid_state("Its settings are out of range.");
   Settings settings = {static_cast<kde::ValueType>(header.type),
                        static_cast<kde::Method>(header.method), header.bytes, header.measures};
+  settings.grouped = header.grouped != 0;
   for (int k = 0; k < kde::kMaxMeasures; ++k) {
     if (header.measure_type[k] >= kde::kValueTypes) invalid_state("Its settings are out of range.");
     settings.measure_type[k] = static_cast<kde::ValueType>(header.measure_type[k]);
@@ -329,8 +351,11 @@ AggregateState* read_state(const bytea* bytes) {
   const char* at = VARDATA(bytes) + sizeof header;
   const Size rest = size - sizeof header - header.front_bytes;
   if (header.is_summary == 0) {
-    if (state->summary != nullptr || rest > 0) invalid_state("It is too long.");
+    if (state->summary != nullptr || (rest > 0 && state->groups == nullptr))
+      invalid_state("It is too long.");
     check_status(state->cells->deserialize(at, header.front_bytes), kDoing);
+    if (state->groups != nullptr)
+      check_status(state->groups->deserialize(at + header.front_bytes, rest), kDoing);
     return state;
   }
   SummaryState* summary = state->summary;
