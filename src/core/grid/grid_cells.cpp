@@ -245,6 +245,7 @@ Status GridCells::merge(GridCells* other) {
   }
   if (level_ < other->level_)
     if (Status s = raise_level(other->level_); !s.ok()) return s;
+  if (Status s = table_.reserve(memory_, other->table_.size()); !s.ok()) return s;
   if (Status s = add_cells_of({other->level_, other->table_}); !s.ok()) return s;
   for (int i = 0; i < other->loose_count_; ++i)
     if (Status s = add_cells_of(other->loose_[i]); !s.ok()) return s;
