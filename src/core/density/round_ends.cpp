@@ -84,6 +84,19 @@ double even_end(int level, Chain chain, double k) {
   return decimal(level - kDayLevel, 0).end(k) * kDay;
 }
 
+// Cells of a level in one of the next.
+int parts_of_next(int level, Chain chain) {
+  if (chain == Chain::decimal) {
+    level -= kHalves;
+    if (level < 0 || level >= kDecimalLevels - 1) return 2;
+  } else {
+    constexpr int kParts[] = {5, 3, 4, 5, 3, 4, 24};
+    if (level >= kSecondLevel && level < kDayLevel) return kParts[level - kSecondLevel];
+    if (level >= kDayLevel) level -= kDayLevel;
+  }
+  return level % 2 == 0 ? 5 : 2;
+}
+
 // A month, a year, and ten times as many years from level to level.
 double months_in(int level) {
   return level == kMonthLevel ? 1 : kMonthsAYear * kPowersOfTen[level - kYearLevel];
@@ -117,6 +130,14 @@ double RoundEnds::step(int level) const {
   if (level <= kDayLevel) return kSeconds[level - kSecondLevel];
   if (chain_ == Chain::calendar) return kDaysAYear * kDay / kMonthsAYear * months_in(level);
   return decimal(level - kDayLevel, 0).step() * kDay;
+}
+
+std::int64_t RoundEnds::parts(int level, int coarser) const {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  if (!is_even(coarser)) return 0;
+  std::int64_t parts = 1;
+  for (; level < coarser && parts <= kMost; ++level) parts *= parts_of_next(level, chain_);
+  return parts <= kMost ? parts : 0;
 }
 
 double RoundEnds::end(int level, std::int64_t k) const {

@@ -91,7 +91,7 @@ double GridCells::in_units(int k, double y) {
 
 Status GridCells::make_room_in_batch() {
   if (waiting_ < batch_capacity_) return Status::success();
-  if (batch_capacity_ >= kMostBatch) return settle();
+  if (batch_capacity_ >= kMostBatch) return count_batch();
   const std::size_t capacity = std::max(2 * batch_capacity_, kFirstBatch);
   const auto columns = 1 + static_cast<std::size_t>(measures_);
   auto* batch =
@@ -173,13 +173,10 @@ Status GridCells::find_or_add(double x, std::int64_t key, std::size_t* at) {
     *at = table_.slot_of(key);
     if (table_.is_used(*at)) return Status::success();
   }
-  if (Status s = table_.make_room(memory_); !s.ok()) return s;
-  *at = table_.slot_of(key);
-  table_.put(*at, key);
-  if (size() <= most_) return Status::success();
-  if (Status s = fit_into_most(); !s.ok()) return s;
-  // It may have been put into another.
-  key = key_of_row(x);
+  if (table_.is_full() && size() > most_) {
+    if (Status s = fit_into_most(); !s.ok()) return s;
+    key = key_of_row(x);
+  }
   if (Status s = table_.make_room(memory_); !s.ok()) return s;
   *at = table_.slot_of(key);
   if (!table_.is_used(*at)) table_.put(*at, key);
@@ -187,6 +184,11 @@ Status GridCells::find_or_add(double x, std::int64_t key, std::size_t* at) {
 }
 
 Status GridCells::settle() {
+  if (Status s = count_batch(); !s.ok()) return s;
+  return fit_into_most();
+}
+
+Status GridCells::count_batch() {
   if (waiting_ == 0) return Status::success();
   const std::size_t n = waiting_;
   waiting_ = 0;
@@ -200,7 +202,8 @@ Status GridCells::settle() {
     measure_[k].totals.add({values, some}, {});
   }
   for (std::size_t i = 0; i < n && digits_ < kNoValueDigits; ++i) note_digits(batch_[i]);
-  if (Status s = table_.make_room(memory_); !s.ok()) return s;
+  if (table_.capacity() == 0)
+    if (Status s = table_.make_room(memory_); !s.ok()) return s;
   // Memory is slow where the table is large: what is looked for is asked for beforehand.
   std::int64_t key[kMostBatch];
   for (std::size_t i = 0; i < n; ++i) {

@@ -39,7 +39,8 @@
 
 namespace kde {
 
-// Cells of a column by itself, at most.
+// Cells of a column by itself, at most. While rows are counted there may be as many more as the table
+// has room for, so that few levels are passed one by one.
 inline constexpr std::size_t kMostGridCells = 131072;
 // Digits of the column's own values that are looked for.
 inline constexpr int kMostValueDigits = 15, kNoValueDigits = 16;
@@ -107,7 +108,7 @@ class GridCells {
     most_ = most;
     return fit_into_most();
   }
-  // Counts the rows that wait. Errors: out_of_memory.
+  // Counts the rows that wait, into no more cells than there may be. Errors: out_of_memory.
   Status settle();
 
   // ---- of settled cells
@@ -203,6 +204,7 @@ class GridCells {
     });
   }
   Status make_room_in_batch();
+  Status count_batch();
   void count_value(std::size_t at, std::size_t row);
   void count_special(double x, double weight, std::span<const double> y);
   double in_units(int k, double y);

@@ -68,9 +68,18 @@ void GridCells::set_level(int level) {
 // To a coarser one. Loose rows of its cells and of finer ones are not loose any more.
 Status GridCells::raise_level(int level) {
   const int from = level_;
-  if (Status s = table_.map(memory_, [&](std::int64_t key) { return key_in(level, from, key); });
-      !s.ok())
-    return s;
+  const std::int64_t parts = from < 0 ? 0 : ends_.parts(from, level);
+  const auto coarser = [&](std::int64_t key) {
+    if (parts == 0 || is_value(from, key)) return key_in(level, from, key);
+    std::int64_t k = (key >> 1) / parts;
+    std::int64_t rest = (key >> 1) - k * parts;
+    if (rest < 0) {
+      rest += parts;
+      --k;
+    }
+    return 2 * k + (rest > 0 || (key & 1) != 0 ? 1 : 0);
+  };
+  if (Status s = table_.map(memory_, coarser); !s.ok()) return s;
   set_level(level);
   int theirs = 0;
   for (; theirs < loose_count_ && loose_[theirs].level <= level; ++theirs) {
