@@ -39,7 +39,9 @@ class GridTable {
     return i;
   }
   void prefetch(std::int64_t key) const {
-    __builtin_prefetch(slot(hash_of(key) & (capacity_ - 1)));
+    const double* at = slot(hash_of(key) & (capacity_ - 1));
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + stride_ - 1);
   }
   // Makes slot_of() that of a new key, with nothing in it; there is room.
   void put(std::size_t at, std::int64_t key) {
