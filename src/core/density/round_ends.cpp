@@ -150,8 +150,13 @@ std::int64_t RoundEnds::cell(int level, double x) const {
   if (!is_even(level))
     return static_cast<std::int64_t>(std::floor(
         month_of_day(std::floor(std::clamp(x / kDay, -kMostDays, kMostDays))) / months_in(level)));
-  // The quotient may be rounded to the next whole number.
-  auto k = static_cast<std::int64_t>(x / step(level));
+  // Off by at most 2^-52 of it: where that is not near a whole number, no end is between it and x.
+  constexpr double kMostQuotient = 0x1p30, kNear = 0x1p-20;
+  const double steps = x / step(level);
+  auto k = static_cast<std::int64_t>(steps);
+  const double rest = steps - static_cast<double>(k);
+  if (std::fabs(steps) < kMostQuotient && std::fabs(rest) > kNear && std::fabs(rest) < 1 - kNear)
+    return rest < 0 ? k - 1 : k;
   while (even_end(level, chain_, static_cast<double>(k)) > x) --k;
   while (even_end(level, chain_, static_cast<double>(k + 1)) <= x) ++k;
   return k;

@@ -104,11 +104,12 @@ bool GridCells::find_level(int* level) const {
     std::size_t n = 0;
     for (int i = 0; i < loose_count_; ++i)
       if (loose_[i].level > to) n += loose_[i].table.size();
-    std::int64_t last = 0;
-    for (std::size_t i = 0; i < cells.size() && n <= most_; ++i) {
+    for (std::size_t i = 0; i < cells.size() && n <= most_; ++n) {
       const std::int64_t parent = key_in(to, level_, cells[i].first);
-      if (i == 0 || parent != last) ++n;
-      last = parent;
+      const double end = is_inside(to, parent) ? ends_.end(to, (parent >> 1) + 1) : -HUGE_VAL;
+      do {
+        ++i;
+      } while (i < cells.size() && value_of_key(cells[i].first) < end);
     }
     return n <= most_;
   };
