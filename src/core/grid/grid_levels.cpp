@@ -100,16 +100,23 @@ bool GridCells::find_level(int* level) const {
   for (std::size_t i = 0; i < table_.capacity(); ++i)
     if (table_.is_used(i)) cells.emplace_back(table_.key_at(i), table_.slot(i)[1]);
   std::sort(cells.begin(), cells.end());
+  const auto value = [&cells](std::size_t i) { return value_of_key(cells[i].first); };
   const auto fits = [&](int to) {
     std::size_t n = 0;
     for (int i = 0; i < loose_count_; ++i)
       if (loose_[i].level > to) n += loose_[i].table.size();
+    // A cell is wider than that nowhere.
+    const double apart = ends_.is_even(to) ? 2 * ends_.step(to) : HUGE_VAL;
     for (std::size_t i = 0; i < cells.size() && n <= most_; ++n) {
+      if (i + 1 < cells.size() && value(i + 1) - value(i) > apart) {
+        ++i;
+        continue;
+      }
       const std::int64_t parent = key_in(to, level_, cells[i].first);
       const double end = is_inside(to, parent) ? ends_.end(to, (parent >> 1) + 1) : -HUGE_VAL;
       do {
         ++i;
-      } while (i < cells.size() && value_of_key(cells[i].first) < end);
+      } while (i < cells.size() && value(i) < end);
     }
     return n <= most_;
   };
