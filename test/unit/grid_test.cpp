@@ -42,6 +42,23 @@ TEST(RoundEnds, NestFromLevelToLevel) {
   }
 }
 
+TEST(RoundEnds, AreSoManyOfEachCoarserCell) {
+  Random random(6);
+  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
+    const RoundEnds ends(chain);
+    for (int level = 0; level + 1 < ends.levels(); ++level) {
+      for (int coarser = level + 1; coarser < std::min(level + 4, ends.levels()); ++coarser) {
+        const std::int64_t parts = ends.parts(level, coarser);
+        ASSERT_EQ(parts > 0, ends.is_even(coarser)) << level;
+        const auto k = static_cast<std::int64_t>(std::floor((random.uniform() - 0.5) * 0x1p40));
+        if (parts == 0 || !std::isfinite(ends.end(coarser, k))) continue;
+        EXPECT_EQ(ends.end(level, k * parts), ends.end(coarser, k)) << level << " " << coarser;
+      }
+    }
+  }
+  EXPECT_EQ(RoundEnds(Chain::decimal).parts(0, 900), 0);
+}
+
 TEST(RoundEnds, TellTheCellOfAValue) {
   Random random(2);
   for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {

@@ -52,9 +52,12 @@ WeightedLine smooth_rows(const RoundEnds& ends, std::span<const GridEntry> cells
   unit->origin = std::isfinite(last - first) ? all[all.size() / 2].value : 0;
   std::frexp(std::max(last - unit->origin, unit->origin - first), &unit->exponent);
   WeightedLine line;
+  double least = all.front().weight;
+  for (const WeightedValue& v : all) least = std::min(least, v.weight);
   for (std::size_t i = 0; i < all.size(); ++i) {
     double rows = all[i].weight;
-    if (all.size() > 2) {
+    // No median is less.
+    if (all.size() > 2 && rows > kHeavy * least) {
       const double median =
           median_beside(i, all.size(), [&all](std::size_t j) { return all[j].weight; });
       if (rows > kHeavy * median) rows = median;

@@ -135,6 +135,7 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
     GridTable* table = &table_;
     if (i > 0)
       if (Status status = table_of(of.level, &table); !status.ok()) return status;
+    if (Status status = table->reserve(memory_, of.size); !status.ok()) return status;
     for (std::uint64_t c = 0; c < of.size; ++c) {
       std::int64_t key = 0;
       double slot[2 + 3 * kMaxMeasures] = {};
@@ -145,7 +146,6 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       const bool is_there = is_value(of.level, key) ? std::isfinite(value_of_key(key))
                                                     : key >= -kMostKey && key <= kMostKey + 1;
       if (!is_count(slot[1]) || !is_there) return invalid("a cell is out of range");
-      if (Status status = table->make_room(memory_); !status.ok()) return status;
       table->add(key, slot);
     }
   }

@@ -133,11 +133,7 @@ Datum kde_agg_row(PG_FUNCTION_ARGS) {
   if (PG_ARGISNULL(kValue)) {
     add_null_row(state, weight);
   } else {
-    const Datum value = PG_GETARG_DATUM(kValue);
-    // The first is what the second would do, without a call.
-    const double x = state->settings.type == kde::ValueType::float8
-                         ? DatumGetFloat8(value)
-                         : value_to_double(state->settings.type, value);
+    const double x = value_to_double(state->settings.type, PG_GETARG_DATUM(kValue));
     const kde::Status status = weight == 1 ? add_row(state, x) : add_weighted_row(state, x, weight);
     if (unlikely(!status.ok())) check_status(status, kDoing);
   }
