@@ -120,8 +120,8 @@ Parts match_parts(List* numbers, List* kept) {
 struct varlena* fit_part(const DensityRequest& request, Relation relation,
                          const ScanOptions& options, Proof* proof) {
   Road road;
-  road.begin(&request, 1, relation);
-  road.read(options, false);
+  road.begin(request);
+  road.read(relation, options, false);
   *proof = road.scan().proof;
   Datum density = 0;
   if (road.nothing_to_fit() == nullptr) {

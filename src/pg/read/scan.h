@@ -13,8 +13,9 @@
 //   * A leaf that cannot be read by block (other foreign tables; table access methods without TID
 //     ranges) is read whole and thinned to the others' sampling fraction.
 //   * The sink is told where a block begins; rows thinned one by one are a block each.
-//   * A sink that takes cells gets those of every row by the aggregate kde_aqp.cells, so that the
+//   * Sinks that take cells get those of every row by the aggregate kde_aqp.cells, so that the
 //     server uses parallel workers where its planner would.
+//   * A scan serves several sinks, of which each gets what a scan for it alone would hand it.
 //   * Rows that the filter does not accept are read, but not handed on.
 //   * Synchronized scans are off (TID range scans never join one): the same seed on the same
 //     table reads the same rows in the same order.
@@ -64,11 +65,30 @@ struct ScanResult : kde::ReadShare {
 // has rows of its own beside its children's, or columns that are computed by the whole tree.
 List* leaf_relations(Relation relation, const DensityKey& key);
 
-// Hands every row read to `sink`, whose columns are the key's with its measures and what groups are
-// by. relation: the key's, locked by the caller with at least AccessShareLock; children are locked
-// here, until the transaction ends, and columns matched by name. key: analysed; value_types: of its
-// columns. Calls CHECK_FOR_INTERRUPTS at least per block.
-// Errors: those of the table access and of the expressions; out_of_memory (53200) of the sink.
+// What a scan reads for one of those that it serves, and what came of it.
+struct Reading {
+  const DensityKey* key = nullptr;              // analysed
+  const kde::ValueType* value_types = nullptr;  // of its columns
+  ScanOptions options;
+  RowSink* sink = nullptr;
+  bool done = false;
+  ScanResult result;
+  // What the sink said, of one of several; then it did not get all rows. Of one by itself that is an
+  // error.
+  kde::Status status;
+};
+
+// Hands every row read to the sinks of some of the readings that are not done, which are then: one
+// of them at least, and all that read the same rows as it. Sinks' columns are their keys' with their
+// measures and what groups are by. relation: the keys', locked by the caller with at least
+// AccessShareLock; children are locked here, until the transaction ends, and columns matched by
+// name. Calls CHECK_FOR_INTERRUPTS at least per block.
+//   * Every row is read for all alike. A sample of blocks is the same where the seed is and as many
+//     are asked for; rows by a query, where the filter is; expressions, where the settings are.
+//   * Rows come by cells where all of them take those.
+// Errors: those of the table access and of the expressions; out_of_memory (53200) of a sink alone.
+void scan_rows(Relation relation, Reading* const* readings, int n);
+// The same for one.
 void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
                const ScanOptions& options, RowSink* sink, ScanResult* result);
 
