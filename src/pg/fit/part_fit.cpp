@@ -13,6 +13,7 @@
 #include "pg/fit/column_fit.h"
 #include "pg/fit/road.h"
 #include "pg/fit/store.h"
+#include "pg/read/leaves.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {

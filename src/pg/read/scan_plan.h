@@ -2,12 +2,14 @@
 // of what is read by those.
 #pragma once
 
+#include "pg/read/reading.h"
 #include "pg/read/row_batches.h"
 #include "pg/read/row_reader.h"
-#include "pg/read/scan.h"
 
 extern "C" {
 #include "storage/block.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
 }
 
 namespace kde_pg {
