@@ -365,7 +365,7 @@ ErrorData* attempt(const RefreshHow& how, const RefreshItem& item, int densities
 }
 
 // Reads the rows for all of them at once, in a subtransaction. Whose error it is that may come is
-// not known: then halves are read apart, and one alone is left to its own fit.
+// not known: then halves are read apart, and few are left to their own fits.
 void read_together(Work** works, int n, const RefreshHow& how) {
   if (n < 2) return;
   auto** roads = static_cast<Road**>(palloc(sizeof(Road*) * n));
@@ -383,6 +383,8 @@ void read_together(Work** works, int n, const RefreshHow& how) {
   if (error == nullptr) return;
   for (int i = 0; i < n; ++i)
     if (!roads[i]->is_read()) roads[i]->begin_again();
+  constexpr int kFew = 3;
+  if (n <= kFew) return;
   read_together(works, n / 2, how);
   read_together(works + n / 2, n - n / 2, how);
 }
