@@ -176,7 +176,7 @@ Datum kde_refresh_all(PG_FUNCTION_ARGS) {
   if (atomic)
     ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
                     errmsg("kde_refresh_all() cannot run inside a transaction block"),
-                    errdetail("It commits after each density."),
+                    errdetail("It commits after each table."),
                     errhint("In a transaction, refresh table by table: SELECT * FROM "
                             "kde_refresh('table').")));
   RefreshHow how;

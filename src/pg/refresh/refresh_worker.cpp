@@ -122,11 +122,11 @@ class Worker {
         ProcessConfigFile(PGC_SIGHUP);
       }
       if (any && now_ms() - started >= 1000.0 * option_naptime) return Visit::unfinished;
-      if (!refresh(together)) {
-        one_by_one_ = lappend_oid(one_by_one_, first_of(together)->relation);
-        items = list_concat(together, items);
-      }
       any = true;
+      if (refresh(together)) continue;
+      // However long that took: else the next visit would meet the same error.
+      ListCell* cell;
+      foreach (cell, together) refresh(list_make1(lfirst(cell)));
     }
     return Visit::done;
   }
