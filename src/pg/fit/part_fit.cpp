@@ -13,6 +13,7 @@
 #include "pg/fit/column_fit.h"
 #include "pg/fit/road.h"
 #include "pg/fit/store.h"
+#include "pg/read/leaves.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
@@ -121,8 +122,8 @@ Parts match_parts(List* numbers, List* kept) {
 struct varlena* fit_part(const DensityRequest& request, Relation relation,
                          const ScanOptions& options, Proof* proof) {
   Road road;
-  road.begin(&request, 1, relation);
-  road.read(options, false);
+  road.begin(request);
+  road.read(relation, options, false);
   *proof = road.scan().proof;
   Datum density = 0;
   if (road.nothing_to_fit() == nullptr) {
