@@ -148,3 +148,4 @@ SELECT kde_fit('part3', c, sample_rows => -1) FROM unnest('{a,m}'::name[]) AS c 
 SELECT kde_fit('part3', 'b', sample_rows => -1, measures => '{m}') \g /dev/null
 UPDATE part3 SET m = 'infinity' WHERE a = 7;
 SELECT * FROM try_refresh();
+DROP SCHEMA common_scan CASCADE;
