@@ -140,7 +140,7 @@ SELECT rows FROM kde_fit('visits', 'at', sample_rows => -1);
 SELECT try($$SELECT rollup(d) FROM (SELECT d FROM value UNION ALL SELECT kde_density('visits.at')) AS s$$);
 SET kde_aqp.sample_blocks = 20;
 SELECT kde_drop('visits.at by region');
-SELECT model FROM kde_fit('visits', 'at', group_by => 'region');
+SELECT model LIKE '% groups' FROM kde_fit('visits', 'at', group_by => 'region');
 SELECT try($$SELECT rollup(kde_density('visits.at by region'))$$);
 RESET kde_aqp.sample_blocks;
 SELECT try($$SELECT kde_fit('visits', 'at', group_by => 'region', incremental => true)$$);
