@@ -111,7 +111,7 @@ class GridGroups {
   Status find_or_add(std::string_view key, bool has_key, Group** group, bool* is_new);
   Status grow();
   Status new_cells(GridCells** out);
-  Status cells_for(std::string_view key, bool has_key, bool others_have_rest, GridCells** out);
+  Status cells_for(std::string_view key, bool has_key, bool had_rest, GridCells** out);
   Status put_into_rest(Group* group);
   Status begin_rest(std::size_t groups);
   void free_cells(GridCells** cells);

@@ -98,7 +98,8 @@ std::uint32_t* GridGroups::slot_of(std::string_view key, bool has_key) const {
 Status GridGroups::grow() {
   const std::uint32_t capacity = std::max(2 * capacity_, kFirstGroups);
   if (capacity > std::numeric_limits<std::uint32_t>::max() / 4) return out_of_memory();
-  auto* groups = static_cast<Group**>(memory_.allocate(memory_.context, capacity * sizeof(Group*)));
+  auto* groups = static_cast<Group**>(
+      memory_.allocate(memory_.context, std::size_t{capacity} * sizeof(void*)));
   auto* index = static_cast<std::uint32_t*>(
       memory_.allocate(memory_.context, 2 * capacity * sizeof(std::uint32_t)));
   if (groups == nullptr || index == nullptr) {
@@ -155,9 +156,9 @@ Status GridGroups::begin_rest(std::size_t groups) {
 
 // Those that rows of a group that others have a list of go to. had_rest: before them.
 Status GridGroups::cells_for(std::string_view key, bool has_key, bool had_rest, GridCells** out) {
-  Group* group;
-  bool is_new;
-  if (Status s = find_or_add(key, has_key, &group, &is_new); !s.ok()) return s;
+  Group* group = nullptr;
+  bool is_new = false;
+  if (Status s = find_or_add(key, has_key, &group, &is_new); !s.ok() || group == nullptr) return s;
   group->pass = pass_;
   if (is_new && !had_rest) {
     most_ = cells_of_each(own_ + 1);

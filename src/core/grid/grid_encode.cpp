@@ -494,7 +494,7 @@ GridCut GridEncoder::best(const GridBytes& bytes) {
   };
   // All that there is; of few values without a look.
   const GridCut whole = {0, 0};
-  const auto lists = static_cast<std::size_t>(1 + kMeasureParts * cells_.measures());
+  const auto lists = 1 + kMeasureParts * static_cast<std::size_t>(cells_.measures());
   if (is_of_values() &&
       lists * (2 * sizeof(Header) + kMostOfValue * list_.entries.size()) <= budget)
     return whole;
