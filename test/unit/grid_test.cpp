@@ -222,6 +222,33 @@ TEST(GridCells, AreTheSameInAnyOrderAndParts) {
   }
 }
 
+// Where one value has digits that another is too large for they are no whole numbers of any unit,
+// whichever came first, and whether they waited together.
+TEST(GridCells, ValuesThatShareNoUnitAreNoWholeNumbers) {
+  for (const int others : {1, 700}) {
+    std::vector<double> y;
+    for (int i = 0; i < others; ++i) y.push_back(1e12 + (i * 7 + 3) / 10.0);
+    y.push_back(1e-6);
+    for (const bool ascending : {false, true}) {
+      if (ascending) std::sort(y.begin(), y.end());
+      OwnedGridCells cells(Chain::decimal, 1);
+      long double truth = 0;
+      for (const double value : y) {
+        ASSERT_TRUE(cells->add(1, {&value, 1}).ok());
+        truth += value;
+      }
+      GridList list;
+      ASSERT_TRUE(cells->list(&list).ok());
+      const GridCells::Measure& m = cells->measure(0);
+      EXPECT_EQ(m.decimals, kNoDecimals);
+      const long double n = list.sums[0].rows;
+      EXPECT_EQ(n, static_cast<long double>(y.size()));
+      const auto found = static_cast<double>(list.sums[0].sum + n * m.origin - truth);
+      EXPECT_NEAR(found, 0, m.sum_error + 0x1p-51 * 1e12 * others) << ascending;
+    }
+  }
+}
+
 TEST(GridCells, RefuseBytesThatAreNoCells) {
   const std::vector<Row> rows = rows_of(shapes()[0], 3000, 5);
   OwnedGridCells cells(Chain::calendar, 1, kFew);

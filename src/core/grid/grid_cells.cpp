@@ -78,8 +78,12 @@ void GridCells::take_values(int k, std::span<double> y) {
   if (some == 0) return;
   m.totals.add({values, some}, {});
   int decimals = m.decimals;
-  for (std::size_t i = 0; i < some; ++i)
-    while (decimals < kNoDecimals && !is_decimal(values[i], decimals)) ++decimals;
+  // All of them by the same, as one that has more may leave no room for a large one.
+  for (std::size_t i = 0; i < some && decimals < kNoDecimals;) {
+    const bool is_one = is_decimal(values[i], decimals);
+    i = is_one ? i + 1 : 0;
+    decimals += is_one ? 0 : 1;
+  }
   // It may widen what is in the table.
   if (decimals > m.decimals) widen(k, decimals);
   const auto in_units = [&](double value) {

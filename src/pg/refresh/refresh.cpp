@@ -344,8 +344,8 @@ void settle_error(const ErrorData& error, const RefreshHow& how, Work* work) {
   KDE_FAULT("refresh.noted");
 }
 
-// Does a part of the work on so many in a subtransaction. Null, or the error, whose effects are undone; raised
-// if it ends more.
+// Does a part of the work on so many in a subtransaction. Null, or the error, whose effects are undone;
+// raised if it ends more.
 template <typename Do>
 ErrorData* attempt(const RefreshHow& how, const RefreshItem& item, int densities, Do part) {
   if (how.at != nullptr) how.at(item, densities);
