@@ -596,7 +596,7 @@ COMMENT ON FUNCTION kde_refresh(regclass, boolean) IS
 CREATE PROCEDURE kde_refresh_all(force boolean DEFAULT false, check_drift boolean DEFAULT false)
 AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE kde_refresh_all(boolean, boolean) IS
-    'fits all stale densities of tables that the caller may maintain again, cheapest first, each in a transaction of its own';
+    'fits all stale densities of tables that the caller may maintain again, cheapest first, each table''s in a transaction of their own';
 
 CREATE FUNCTION kde_drift(
     density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,

@@ -28,6 +28,7 @@
 #include "core/estimate/kernel_estimate.h"
 #include "core/fit/fit.h"
 #include "core/fit/fit_cells.h"
+#include "core/fit/grid_groups.h"
 #include "core/fit/groups.h"
 #include "core/fit/words.h"
 #include "core/grid/add_densities.h"

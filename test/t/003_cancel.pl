@@ -230,6 +230,8 @@ for (
     SET kde_aqp.sample_blocks = 1000000;
     SET kde_aqp.joint_bytes = '16MB';
     SELECT kde_fit('wide', ARRAY['c1', 'c2', 'c3'], sample_rows => 1000000, seed => 1);
+    SELECT kde_fit('wide', c) FROM unnest('{c4,c5,c6,c7,c8}'::name[]) AS c;
+    SELECT kde_fit('wide', 'c9', measures => '{c10}', group_by => 'g');
     CREATE TABLE texts AS SELECT kde_density('wide', ARRAY['c1', 'c2', 'c3'])::text AS d;
     CREATE TABLE parts AS SELECT g, kde_agg(c4) AS d FROM wide GROUP BY g;
     CREATE TABLE small_parts AS SELECT d FROM generate_series(1, 30000) AS g,
@@ -256,6 +258,7 @@ for (
     (map { [ "kde_fit, 2 columns, $_", $two->($_) ] }
       qw(auto lscv lscv_matrix lscv_diagonal plugin_product normal_reference scott)),
     (map { [ "kde_fit, 16 columns, $_", $sixteen->($_) ] } qw(auto lscv_matrix plugin_product scott)),
+    [ 'kde_refresh', q{SELECT 1 FROM kde_refresh('wide', force => true)} ],
     [ 'kde_agg', 'SELECT kde_agg(c4) FROM wide' ],
     [ 'kde_agg, 100 groups', 'SELECT count(d) FROM (SELECT kde_agg(c4) AS d FROM wide GROUP BY g) AS s' ],
     [ 'rollup', 'SELECT rollup(d) FROM parts CROSS JOIN generate_series(1, 1000)' ],

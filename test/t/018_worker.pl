@@ -163,6 +163,27 @@ is(sql(q{SELECT xmin FROM kde_aqp.fitted WHERE relation = 'other'::regclass}), $
 is(count_log(qr/kde_aqp refresh worker LOG: /, $mark), 1, 'one line of log for one refit')
   or diag(join "\n", grep { /refresh worker LOG/ } split /\n/, slurp_file($node->logfile, $mark));
 
+# --- densities of one table together ------------------------------------------------------------------
+
+make_gated('pair');
+sql(q{SELECT kde_fit('pair', 'v', seed => 1)});
+my $rows_of_pair = q{SELECT string_agg(rows::text, ' ' ORDER BY filter) FROM kde_densities_full WHERE relation = 'pair'::regclass};
+$mark = log_size();
+grow('pair');
+becomes($rows_of_pair, '200 200', 'two densities of a table are refreshed');
+is(count_log(qr/reading \d+ of \d+ blocks in 1 relations for 2 densities/, $mark), 1, 'by one scan');
+set_option('kde_aqp.refresh_timeout', "'500ms'");
+set_gate('pair', 0);
+grow('pair');
+becomes($rows_of_pair, '200 400', 'where one does not end, the other is refreshed by itself');
+becomes(q{SELECT last_error FROM kde_aqp.upkeep AS u JOIN kde_aqp.fitted AS d ON d.id = u.density_id
+  WHERE d.relation = 'pair'::regclass AND failures > 0}, 'canceling statement due to statement timeout', 'which alone has failed');
+set_gate('pair', 1);
+sql('ALTER SYSTEM RESET kde_aqp.refresh_timeout');
+$node->reload;
+becomes($rows_of_pair, '400 400', 'and is refreshed later');
+sql('DROP TABLE pair');
+
 # --- as the owner -------------------------------------------------------------------------------------
 
 sql(q{

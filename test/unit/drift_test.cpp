@@ -19,7 +19,6 @@ Drift drift_of(const DensityView& density, const Sample& sample, double estimate
   return out;
 }
 
-
 using fitted::Fitted;
 using fitted::kInf;
 using fitted::kNan;

@@ -42,6 +42,23 @@ TEST(RoundEnds, NestFromLevelToLevel) {
   }
 }
 
+TEST(RoundEnds, AreSoManyOfEachCoarserCell) {
+  Random random(6);
+  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
+    const RoundEnds ends(chain);
+    for (int level = 0; level + 1 < ends.levels(); ++level) {
+      for (int coarser = level + 1; coarser < std::min(level + 4, ends.levels()); ++coarser) {
+        const std::int64_t parts = ends.parts(level, coarser);
+        ASSERT_EQ(parts > 0, ends.is_even(coarser)) << level;
+        const auto k = static_cast<std::int64_t>(std::floor((random.uniform() - 0.5) * 0x1p40));
+        if (parts == 0 || !std::isfinite(ends.end(coarser, k))) continue;
+        EXPECT_EQ(ends.end(level, k * parts), ends.end(coarser, k)) << level << " " << coarser;
+      }
+    }
+  }
+  EXPECT_EQ(RoundEnds(Chain::decimal).parts(0, 900), 0);
+}
+
 TEST(RoundEnds, TellTheCellOfAValue) {
   Random random(2);
   for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
@@ -202,6 +219,33 @@ TEST(GridCells, AreTheSameInAnyOrderAndParts) {
     }
     expect_same(&*all, &*sum);
     EXPECT_EQ(all->totals().count(), static_cast<double>(rows.size()));
+  }
+}
+
+// Where one value has digits that another is too large for they are no whole numbers of any unit,
+// whichever came first, and whether they waited together.
+TEST(GridCells, ValuesThatShareNoUnitAreNoWholeNumbers) {
+  for (const int others : {1, 700}) {
+    std::vector<double> y;
+    for (int i = 0; i < others; ++i) y.push_back(1e12 + (i * 7 + 3) / 10.0);
+    y.push_back(1e-6);
+    for (const bool ascending : {false, true}) {
+      if (ascending) std::sort(y.begin(), y.end());
+      OwnedGridCells cells(Chain::decimal, 1);
+      long double truth = 0;
+      for (const double value : y) {
+        ASSERT_TRUE(cells->add(1, {&value, 1}).ok());
+        truth += value;
+      }
+      GridList list;
+      ASSERT_TRUE(cells->list(&list).ok());
+      const GridCells::Measure& m = cells->measure(0);
+      EXPECT_EQ(m.decimals, kNoDecimals);
+      const long double n = list.sums[0].rows;
+      EXPECT_EQ(n, static_cast<long double>(y.size()));
+      const auto found = static_cast<double>(list.sums[0].sum + n * m.origin - truth);
+      EXPECT_NEAR(found, 0, m.sum_error + 0x1p-51 * 1e12 * others) << ascending;
+    }
   }
 }
 

@@ -251,7 +251,6 @@ class Answer {
     return std::max(stored.below, stored.above);
   }
 
-
   // How far the sum of y - origin may be off, in units, where ends cut cells: of k of a cell's n rows
   // it is at most sqrt(n sum of its squares), by Cauchy's and Schwarz's inequality, and so is its
   // distance from their share of the whole.

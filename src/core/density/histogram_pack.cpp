@@ -164,11 +164,14 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
   }
   if (!has_round_ends_) return;
   std::int64_t before = first_key_;
-  std::uint8_t guess = 0;
+  std::uint8_t shift = round_shift(0, 0);
+  std::uint64_t last = 0;
   for (Cell& cell : cells_) {
-    guess = round_shift(static_cast<std::uint64_t>(cell.key) - static_cast<std::uint64_t>(before),
-                        guess);
-    cell.key_shift = guess;
+    const std::uint64_t width =
+        static_cast<std::uint64_t>(cell.key) - static_cast<std::uint64_t>(before);
+    if (width != last) shift = round_shift(width, shift);
+    cell.key_shift = shift;
+    last = width;
     before = cell.key;
   }
 }

@@ -84,6 +84,19 @@ double even_end(int level, Chain chain, double k) {
   return decimal(level - kDayLevel, 0).end(k) * kDay;
 }
 
+// Cells of a level in one of the next.
+int parts_of_next(int level, Chain chain) {
+  if (chain == Chain::decimal) {
+    level -= kHalves;
+    if (level < 0 || level >= kDecimalLevels - 1) return 2;
+  } else {
+    constexpr int kParts[] = {5, 3, 4, 5, 3, 4, 24};
+    if (level >= kSecondLevel && level < kDayLevel) return kParts[level - kSecondLevel];
+    if (level >= kDayLevel) level -= kDayLevel;
+  }
+  return level % 2 == 0 ? 5 : 2;
+}
+
 // A month, a year, and ten times as many years from level to level.
 double months_in(int level) {
   return level == kMonthLevel ? 1 : kMonthsAYear * kPowersOfTen[level - kYearLevel];
@@ -119,6 +132,14 @@ double RoundEnds::step(int level) const {
   return decimal(level - kDayLevel, 0).step() * kDay;
 }
 
+std::int64_t RoundEnds::parts(int level, int coarser) const {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  if (!is_even(coarser)) return 0;
+  std::int64_t parts = 1;
+  for (; level < coarser && parts <= kMost; ++level) parts *= parts_of_next(level, chain_);
+  return parts <= kMost ? parts : 0;
+}
+
 double RoundEnds::end(int level, std::int64_t k) const {
   const auto at = static_cast<double>(k);
   if (!is_even(level)) return day_of_month(at * months_in(level)) * kDay;
@@ -129,8 +150,13 @@ std::int64_t RoundEnds::cell(int level, double x) const {
   if (!is_even(level))
     return static_cast<std::int64_t>(std::floor(
         month_of_day(std::floor(std::clamp(x / kDay, -kMostDays, kMostDays))) / months_in(level)));
-  // The quotient may be rounded to the next whole number.
-  auto k = static_cast<std::int64_t>(x / step(level));
+  // Off by at most 2^-52 of it: where that is not near a whole number, no end is between it and x.
+  constexpr double kMostQuotient = 0x1p30, kNear = 0x1p-20;
+  const double steps = x / step(level);
+  auto k = static_cast<std::int64_t>(steps);
+  const double rest = steps - static_cast<double>(k);
+  if (std::fabs(steps) < kMostQuotient && std::fabs(rest) > kNear && std::fabs(rest) < 1 - kNear)
+    return rest < 0 ? k - 1 : k;
   while (even_end(level, chain_, static_cast<double>(k)) > x) --k;
   while (even_end(level, chain_, static_cast<double>(k + 1)) <= x) ++k;
   return k;

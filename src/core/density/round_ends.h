@@ -42,6 +42,9 @@ class RoundEnds {
   bool is_end(int level, double x) const { return end(level, cell(level, x)) == x; }
   // Whether all its cells are as wide.
   bool is_even(int level) const { return chain_ != Chain::calendar || level <= kDayLevel; }
+  // How many cells of a level lie in each of a coarser one, whose k-th end is then the (k parts)-th;
+  // 0: not in all as many, or more than 2^50.
+  std::int64_t parts(int level, int coarser) const;
   // Between ends; of months and years the mean.
   double step(int level) const;
 

@@ -15,8 +15,8 @@
 namespace kde {
 
 // Rows that are no finite values, and all that is known of these in total.
-inline void describe_totals(const SummaryTotals& t, const SpecialRows& s, double rows,
-                            double scale, Header* h) {
+inline void describe_totals(const SummaryTotals& t, const SpecialRows& s, double rows, double scale,
+                            Header* h) {
   h->nulls = s.nulls * scale;
   h->nans = s.nans * scale;
   h->negative_infinities = s.negative_infinities * scale;

@@ -14,6 +14,9 @@ namespace {
 constexpr double kShare = 1.0 / 16384, kShareOfTail = 1.0 / 64;
 // A value that has rows of its own is not told from so few beside it, of those of a cell.
 constexpr double kFew = 1.0 / 16;
+// Cells of the top level from 0 on, at most; farther from it, where no time is, each cell of the
+// estimate is a value.
+constexpr double kMostOfTop = 65536;
 // Rows at one point of a lattice that are not told from those beside it, of all.
 constexpr double kNothing = 0x1p-30;
 
@@ -34,9 +37,9 @@ class Distribution {
     return through_[i] + within(i, x, false);
   }
   double through(double x) const {
-    const auto next = std::upper_bound(
-        cells_.begin(), cells_.end(), x,
-        [](double wanted, const HistogramCell& c) { return wanted < c.value; });
+    const auto next =
+        std::upper_bound(cells_.begin(), cells_.end(), x,
+                         [](double wanted, const HistogramCell& c) { return wanted < c.value; });
     const auto i = static_cast<std::size_t>(next - cells_.begin());
     return through_[i] + within(i, x, true);
   }
@@ -79,13 +82,16 @@ class Lister {
 
   void run() {
     const std::span<const HistogramCell> cells = of_.cells();
-    if (std::all_of(cells.begin(), cells.end(),
+    const int top = ends_.levels() - 1;
+    const double farthest =
+        std::max(std::fabs(cells.front().value), std::fabs(cells.back().value));
+    if (!(farthest < kMostOfTop * ends_.step(top)) ||
+        std::all_of(cells.begin(), cells.end(),
                     [](const HistogramCell& c) { return c.point || c.rows == 0; })) {
       for (const HistogramCell& c : cells)
         if (c.rows > 0) put_value(c.value, c.rows);
       return;
     }
-    const int top = ends_.levels() - 1;
     const std::int64_t last = ends_.cell(top, cells.back().value);
     for (std::int64_t k = ends_.cell(top, cells.front().value); k <= last; ++k) {
       put_end(ends_.end(top, k));
@@ -122,8 +128,8 @@ class Lister {
   }
 
   bool is_finest(int level, double low, double high) const {
-    return level == 0 || !(std::max(std::fabs(low), std::fabs(high)) <
-                           kMostIndex * ends_.step(level - 1));
+    return level == 0 ||
+           !(std::max(std::fabs(low), std::fabs(high)) < kMostIndex * ends_.step(level - 1));
   }
 
   void divide(int level, std::int64_t k) {
@@ -133,8 +139,7 @@ class Lister {
     const double rows = of_.below(high) - before;
     if (!(rows > 0)) return;
     const double beyond = std::min(before, of_.all() - before - rows);
-    const double most =
-        std::max(std::min(kShare * of_.all(), kShareOfTail * beyond), least_);
+    const double most = std::max(std::min(kShare * of_.all(), kShareOfTail * beyond), least_);
     const std::span<const HistogramCell> cells = of_.cells();
     std::size_t first = of_.first_at(low);
     while (first < cells.size() && cells[first].value <= low) ++first;
@@ -214,8 +219,7 @@ class SumsOfCells {
         const MeasureSums& s = from_.sums[i * measures_ + k];
         to_.sums[at * measures_ + k].add(s);
         if (is_within) continue;
-        to_.sum_error[k] =
-            std::max(to_.sum_error[k], std::sqrt(s.rows * std::max(s.squares, 0.0)));
+        to_.sum_error[k] = std::max(to_.sum_error[k], std::sqrt(s.rows * std::max(s.squares, 0.0)));
         to_.squares_error[k] = std::max(to_.squares_error[k], s.squares);
       }
     }

@@ -53,9 +53,12 @@ WeightedLine smooth_rows(const RoundEnds& ends, std::span<const GridEntry> cells
   unit->origin = std::isfinite(last - first) ? all[all.size() / 2].value : 0;
   std::frexp(std::max(last - unit->origin, unit->origin - first), &unit->exponent);
   WeightedLine line;
+  double least = all.front().weight;
+  for (const WeightedValue& v : all) least = std::min(least, v.weight);
   for (std::size_t i = 0; i < all.size(); ++i) {
     double rows = all[i].weight;
-    if (automatic && all.size() > 2) {
+    // No median is less.
+    if (automatic && all.size() > 2 && rows > kHeavy * least) {
       const double median =
           median_beside(i, all.size(), [&all](std::size_t j) { return all[j].weight; });
       if (rows > kHeavy * median) rows = median;
@@ -137,8 +140,7 @@ Status fit(GridCells* cells, const FitOptions& options, const GridBytes& bytes,
   if (Status s = cells->list(&list); !s.ok()) return s;
   report->sample_rows = static_cast<std::int64_t>(header.sample_rows);
   if (!list.entries.empty())
-    if (Status s =
-            select(cells->ends(), list.entries, options.method, control, &header, report);
+    if (Status s = select(cells->ends(), list.entries, options.method, control, &header, report);
         !s.ok())
       return s;
   // By name it is that which was asked for, so that densities that were asked for alike can be added.

@@ -241,8 +241,8 @@ class Fit {
 
   Status by_evidence() {
     std::vector<HistogramCell> middle;
-    if (Status s =
-            fit_automatically(sample_, list_, options_, control_, &rows_, &header_, &middle, &report_);
+    if (Status s = fit_automatically(sample_, list_, options_, control_, &rows_, &header_, &middle,
+                                     &report_);
         !s.ok())
       return s;
     const double scale = options_.rows_per_row_read;
@@ -369,14 +369,12 @@ class Fit {
     const GridCells& counted = **sample_.cells;
     const double scale = rows_for_each(options_.rows_per_row_read);
     // Lists of values alone may be of any lattice.
-    const bool values = std::all_of(cells_.begin(), cells_.end(), [](const HistogramCell& c) {
-      return c.point || c.rows == 0;
-    });
+    const bool values = std::all_of(cells_.begin(), cells_.end(),
+                                    [](const HistogramCell& c) { return c.point || c.rows == 0; });
     if (!values && header_.lattice_step > 0 && level_on(counted.ends(), header_) < 0)
       header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
     GridList list;
-    if (!cells_.empty())
-      list = list_estimate(cells_, header_, counted, list_, kLeastOfRow * scale);
+    if (!cells_.empty()) list = list_estimate(cells_, header_, counted, list_, kLeastOfRow * scale);
     list.error_rows += header_.error * rows_.stand_for;
     header_.error = 0;
     const std::vector<MeasureFit> fits = measure_fits();
@@ -384,7 +382,7 @@ class Fit {
     GridEncoder encoder(counted, list, header_, options_.measure_types, control_);
     if (!every_row_is_in()) encoder.begin_sampled(&sampled);
     if (Status s = encoder.prepare(); !s.ok()) return s;
-        // Each rank is a value of its own.
+    // Each rank is a value of its own.
     const std::size_t bytes = options_.value_type == ValueType::category ? kMostMeasuredBytes
                               : options_.budget > 0                      ? options_.budget
                                                     : bytes_of_sample(counted.measures());

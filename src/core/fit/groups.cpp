@@ -17,14 +17,6 @@ Status out_of_memory() {
   return Status::error(Code::out_of_memory, "out of memory while gathering groups");
 }
 
-// Of so many groups, at most: as many together as four columns have.
-std::size_t cells_of_each(std::size_t groups) {
-  constexpr std::size_t kLeast = 2048;
-  std::size_t most = kMostGridCells;
-  while (most > kLeast && most * groups > 4 * kMostGridCells) most /= 2;
-  return most;
-}
-
 }  // namespace
 
 Status Groups::find(const GroupCodes& codes, Group** group) {
@@ -309,11 +301,21 @@ class GroupsEncoder {
   std::vector<char> bytes_;
 };
 
+Status Groups::append_cells(const FitOptions& options, const Control& control,
+                            DensityBytes* density, GroupsReport* report, const GroupsBytes& bytes) {
+  std::vector<GroupCells> cells;
+  for (Group& g : groups_)
+    cells.push_back({&**g.cells, g.key.has_value() ? std::string_view(*g.key) : std::string_view(),
+                     g.key.has_value()});
+  return append_groups(cells, nullptr, 0, options, bytes, control, density, report);
+}
+
 Status Groups::append(const FitOptions& options, const Control& control, DensityBytes* density,
-                      GroupsReport* report, std::size_t bytes) noexcept {
+                      GroupsReport* report, const GroupsBytes& bytes) noexcept {
   try {
     if (every_row_) return append_cells(options, control, density, report, bytes);
-    return GroupsEncoder(&groups_, blocks_, met_all_, options, control, bytes).run(density, report);
+    return GroupsEncoder(&groups_, blocks_, met_all_, options, control, bytes.most)
+        .run(density, report);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }

@@ -18,13 +18,12 @@
 // the interval of all rows allows, the sampled ones are scaled in proportion, no further than to
 // its end: as the interval holds the truth, this brings their sum no farther from it.
 //
-// Of every row, groups are cells with round ends (grid/grid_encode.h), all with one floor and limit:
-// the finest with which all fit. Where not even days of times fit, or a few cells of numbers, the
-// smallest groups share one list.
+// Of every row, groups are cells with round ends (grid_groups.h).
 #pragma once
 
 #include "core/density/group_format.h"
 #include "core/fit/fit.h"
+#include "core/fit/grid_groups.h"
 #include "core/grid/owned_cells.h"
 #include "core/sampling/sampler.h"
 
@@ -45,16 +44,6 @@ namespace kde {
 inline constexpr int kMaxGroupBy = 4;
 // What a row has in each of them: numbers that stand for values, 0 for NULL.
 using GroupCodes = std::array<std::uint32_t, kMaxGroupBy>;
-
-// Bytes that groups take by default.
-inline constexpr std::size_t kGroupsBytes = std::size_t{4} << 20;
-
-struct GroupsReport {
-  std::size_t groups = 0;  // with a density of their own
-  std::size_t whole = 0;   // of these, read whole by begin_whole()
-  std::size_t rest = 0;    // that share one
-  char cells[80] = {};     // of every row: where counts are exact
-};
 
 // The rows of a scan, group by group.
 class Groups {
@@ -94,14 +83,12 @@ class Groups {
   Status set_key(std::size_t group, std::string_view key) noexcept;
 
   // Appends the groups that have rows with an x to the density of all rows. Uses them up. options:
-  // as of all rows; budget is not used. bytes: of all groups; of every row, where not all fit,
-  // kGroupsBytes if that is more. Errors: cancelled, out_of_memory.
+  // as of all rows; budget is not used. Errors: cancelled, out_of_memory.
   Status append(const FitOptions& options, const Control& control, DensityBytes* density,
-                GroupsReport* report, std::size_t bytes = kGroupsBytes) noexcept;
+                GroupsReport* report, const GroupsBytes& bytes = kGroupsBytes) noexcept;
 
  private:
   friend class GroupsEncoder;
-  friend class GridGroupsEncoder;
   struct Group {
     GroupCodes codes = {};
     std::uint32_t last_block = 0;  // blocks_ where its latest row lay
@@ -130,7 +117,7 @@ class Groups {
 
   Status add_group(const GroupCodes& codes);
   Status append_cells(const FitOptions& options, const Control& control, DensityBytes* density,
-                      GroupsReport* report, std::size_t bytes);
+                      GroupsReport* report, const GroupsBytes& bytes);
 
   Sampler::Options sampling_;
   bool every_row_ = false;

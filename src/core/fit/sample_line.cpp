@@ -45,8 +45,8 @@ class LineOfCells {
     if (low < rows_.low) rows -= known_between(low, rows_.low);
     if (high > rows_.high) rows -= known_between(std::nextafter(rows_.high, high), high);
     if (!(rows > 0)) return;
-    const double before =
-        low < rows_.low ? point_before(lattice_, rows_.low, false) : point_before(lattice_, low, true);
+    const double before = low < rows_.low ? point_before(lattice_, rows_.low, false)
+                                          : point_before(lattice_, low, true);
     const double last = high > rows_.high ? rows_.high : point_before(lattice_, high, false);
     const bool ahead = rows_.cells.empty() || rows_.cells.back().value < before;
     if (ahead) rows_.cells.push_back({before, 0, false});
@@ -93,10 +93,10 @@ SampledRows divide_rows(const Sample& sample, const GridList& list, std::size_t 
       if (x > out.high) out.above.push_back({x, 1, true});
   }
   const auto is_between = [&out](double x) { return x >= out.low && x <= out.high; };
-  out.seen = sample.thinned ? static_cast<double>(std::count_if(sample.drawn.begin(),
-                                                                sample.drawn.end(), is_between))
-                            : sample.sample_rows() -
-                                  static_cast<double>(out.below.size() + out.above.size());
+  out.seen =
+      sample.thinned
+          ? static_cast<double>(std::count_if(sample.drawn.begin(), sample.drawn.end(), is_between))
+          : sample.sample_rows() - static_cast<double>(out.below.size() + out.above.size());
   // Of those drawn none may lie between.
   if (!(out.seen > 0)) return divide_rows(sample, list, 0);
   out.is_joined = list.finest >= 0 || list.coarsest >= 0;

@@ -29,7 +29,8 @@ class EvenCell {
   // Numbers of the lattice's points.
   double points_through(double x) const {
     double k = 0;
-    return h_.is_at_lattice_point(x, &k) ? k : std::floor((x - h_.lattice_offset) / h_.lattice_step);
+    return h_.is_at_lattice_point(x, &k) ? k
+                                         : std::floor((x - h_.lattice_offset) / h_.lattice_step);
   }
   double points_below(double x) const {
     double k = 0;

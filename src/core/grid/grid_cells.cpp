@@ -9,6 +9,8 @@ namespace kde {
 namespace {
 
 constexpr std::size_t kFirstBatch = 8, kMostBatch = 512;
+// Rows before a slot is looked for that it is asked for.
+constexpr std::size_t kAhead = 16;
 constexpr double kPowersOfTen[kMostValueDigits + 1] = {
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
@@ -67,31 +69,37 @@ void GridCells::agree(int k, int decimals, double origin) {
   if (!m.has_origin) move_origin(k, origin * power_of(m.decimals) / power_of(decimals));
 }
 
-double GridCells::in_units(int k, double y) {
+void GridCells::take_values(int k, std::span<double> y) {
   Measure& m = measure_[k];
-  double units = y;
-  if (m.decimals < kNoDecimals) {
-    const double tens = kPowersOfTen[m.decimals];
-    units = nearest_whole(y * tens);
-    if (!(std::fabs(units) < 0x1p51 && units / tens == y)) {
-      int decimals = m.decimals;
-      while (decimals < kNoDecimals && !is_decimal(y, decimals)) ++decimals;
-      widen(k, decimals);
-      units = decimals < kNoDecimals ? nearest_whole(y * kPowersOfTen[decimals]) : y;
-    }
+  double values[kMostBatch];
+  std::size_t some = 0;
+  for (const double value : y)
+    if (!std::isnan(value)) values[some++] = value;
+  if (some == 0) return;
+  m.totals.add({values, some}, {});
+  int decimals = m.decimals;
+  // All of them by the same, as one that has more may leave no room for a large one.
+  for (std::size_t i = 0; i < some && decimals < kNoDecimals;) {
+    const bool is_one = is_decimal(values[i], decimals);
+    i = is_one ? i + 1 : 0;
+    decimals += is_one ? 0 : 1;
   }
+  // It may widen what is in the table.
+  if (decimals > m.decimals) widen(k, decimals);
+  const auto in_units = [&](double value) {
+    return decimals < kNoDecimals ? nearest_whole(value * kPowersOfTen[decimals]) : value;
+  };
   if (!m.has_origin) {
-    m.origin = units;
+    m.origin = in_units(values[0]);
     m.has_origin = true;
   }
-  return units - m.origin;
+  for (double& value : y) value = in_units(value) - m.origin;
 }
 
 // ----------------------------------------------------------------------------------------- rows
 
 Status GridCells::make_room_in_batch() {
-  if (waiting_ < batch_capacity_) return Status::success();
-  if (batch_capacity_ >= kMostBatch) return settle();
+  if (batch_capacity_ >= kMostBatch) return count_batch();
   const std::size_t capacity = std::max(2 * batch_capacity_, kFirstBatch);
   const auto columns = 1 + static_cast<std::size_t>(measures_);
   auto* batch =
@@ -114,22 +122,19 @@ void GridCells::count_special(double x, double weight, std::span<const double> y
                                           : specials_.negative_infinities) += weight;
   for (std::size_t k = 0; k < y.size(); ++k) {
     if (std::isnan(y[k])) continue;
-    const double units = in_units(static_cast<int>(k), y[k]);
-    measure_[k].totals.add({&y[k], 1}, {});
-    measure_[k].special[static_cast<int>(which)].add_value(units);
+    double value = y[k];
+    take_values(static_cast<int>(k), {&value, 1});
+    measure_[k].special[static_cast<int>(which)].add_value(value);
   }
 }
 
-Status GridCells::add(double x, std::span<const double> y) {
+Status GridCells::add_slowly(double x, std::span<const double> y) {
   if (!(x - x == 0)) {
     count_special(x, 1, y);
     return Status::success();
   }
   if (Status s = make_room_in_batch(); !s.ok()) return s;
-  batch_[waiting_] = x + 0.0;
-  for (std::size_t k = 0; k < y.size(); ++k) batch_[(k + 1) * batch_capacity_ + waiting_] = y[k];
-  ++waiting_;
-  return Status::success();
+  return add(x, y);
 }
 
 Status GridCells::add(std::span<const double> x) {
@@ -170,26 +175,12 @@ Status GridCells::add_values(std::span<const WeightedValue> values,
     note_digits(v.value);
     double slot[2 + 3 * kMaxMeasures];
     for (int k = 0; k < measures_; ++k)
-      put_sums(slot, k, sums[i * static_cast<std::size_t>(measures_) + static_cast<std::size_t>(k)]);
+      put_sums(slot, k,
+               sums[i * static_cast<std::size_t>(measures_) + static_cast<std::size_t>(k)]);
     if (Status s = add_cell({v.value, v.weight, -1}, slot); !s.ok()) return s;
   }
   if (t.count() > 0) totals_.merge(t.rows(), t.rows(), t.min(), t.max(), t.mean(), t.variance());
   return fit_into_most();
-}
-
-// A row of the batch, in a cell that there is.
-void GridCells::count_value(std::size_t at, std::size_t row) {
-  table_.slot(at)[1] += 1;
-  for (int k = 0; k < measures_; ++k) {
-    const double y = batch_[(static_cast<std::size_t>(k) + 1) * batch_capacity_ + row];
-    if (std::isnan(y)) continue;
-    // It may widen what is in the table.
-    const double units = in_units(k, y);
-    double* s = table_.slot(at) + 2 + 3 * k;
-    s[0] += 1;
-    s[1] += units;
-    s[2] += units * units;
-  }
 }
 
 // The slot of a key, which is new perhaps: then there may be too many, and x has another key.
@@ -198,13 +189,10 @@ Status GridCells::find_or_add(double x, std::int64_t key, std::size_t* at) {
     *at = table_.slot_of(key);
     if (table_.is_used(*at)) return Status::success();
   }
-  if (Status s = table_.make_room(memory_); !s.ok()) return s;
-  *at = table_.slot_of(key);
-  table_.put(*at, key);
-  if (size() <= most_) return Status::success();
-  if (Status s = fit_into_most(); !s.ok()) return s;
-  // It may have been put into another.
-  key = key_of_row(x);
+  if (table_.is_full() && size() > most_) {
+    if (Status s = fit_into_most(); !s.ok()) return s;
+    key = key_of_row(x);
+  }
   if (Status s = table_.make_room(memory_); !s.ok()) return s;
   *at = table_.slot_of(key);
   if (!table_.is_used(*at)) table_.put(*at, key);
@@ -212,35 +200,45 @@ Status GridCells::find_or_add(double x, std::int64_t key, std::size_t* at) {
 }
 
 Status GridCells::settle() {
+  if (Status s = count_batch(); !s.ok()) return s;
+  return fit_into_most();
+}
+
+Status GridCells::count_batch() {
   if (waiting_ == 0) return Status::success();
   const std::size_t n = waiting_;
   waiting_ = 0;
   totals_.add({batch_, n}, {});
-  for (int k = 0; k < measures_; ++k) {
-    double values[kMostBatch];
-    std::size_t some = 0;
-    const double* y = batch_ + (static_cast<std::size_t>(k) + 1) * batch_capacity_;
-    for (std::size_t i = 0; i < n; ++i)
-      if (!std::isnan(y[i])) values[some++] = y[i];
-    measure_[k].totals.add({values, some}, {});
-  }
+  const auto values = [this](int k) {
+    return batch_ + (static_cast<std::size_t>(k) + 1) * batch_capacity_;
+  };
+  for (int k = 0; k < measures_; ++k) take_values(k, {values(k), n});
   for (std::size_t i = 0; i < n && digits_ < kNoValueDigits; ++i) note_digits(batch_[i]);
-  if (Status s = table_.make_room(memory_); !s.ok()) return s;
-  // Memory is slow where the table is large: what is looked for is asked for beforehand.
+  if (table_.capacity() == 0)
+    if (Status s = table_.make_room(memory_); !s.ok()) return s;
   std::int64_t key[kMostBatch];
-  for (std::size_t i = 0; i < n; ++i) {
-    key[i] = key_of_row(batch_[i]);
-    table_.prefetch(key[i]);
-  }
+  for (std::size_t i = 0; i < n; ++i) key[i] = key_of_row(batch_[i]);
   int level = level_;
   for (std::size_t i = 0; i < n; ++i) {
     if (level_ != level) {
       level = level_;
       for (std::size_t j = i; j < n; ++j) key[j] = key_of_row(batch_[j]);
     }
-    std::size_t at;
-    if (Status s = find_or_add(batch_[i], key[i], &at); !s.ok()) return s;
-    count_value(at, i);
+    // Memory is slow where the table is large: what is looked for is asked for beforehand.
+    table_.prefetch(key[std::min(i + kAhead, n - 1)]);
+    std::size_t at = table_.slot_of(key[i]);
+    if (!table_.is_used(at))
+      if (Status s = find_or_add(batch_[i], key[i], &at); !s.ok()) return s;
+    double* slot = table_.slot(at);
+    slot[1] += 1;
+    for (int k = 0; k < measures_; ++k) {
+      const double y = values(k)[i];
+      if (std::isnan(y)) continue;
+      double* sums = slot + 2 + 3 * k;
+      sums[0] += 1;
+      sums[1] += y;
+      sums[2] += y * y;
+    }
   }
   return Status::success();
 }
@@ -273,6 +271,7 @@ Status GridCells::merge(GridCells* other) {
   }
   if (level_ < other->level_)
     if (Status s = raise_level(other->level_); !s.ok()) return s;
+  if (Status s = table_.reserve(memory_, other->table_.size()); !s.ok()) return s;
   if (Status s = add_cells_of({other->level_, other->table_}); !s.ok()) return s;
   for (int i = 0; i < other->loose_count_; ++i)
     if (Status s = add_cells_of(other->loose_[i]); !s.ok()) return s;

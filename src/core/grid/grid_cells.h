@@ -40,7 +40,8 @@
 
 namespace kde {
 
-// Cells of a column by itself, at most.
+// Cells of a column by itself, at most. While rows are counted there may be as many more as the table
+// has room for, so that few levels are passed one by one.
 inline constexpr std::size_t kMostGridCells = 131072;
 // Digits of the column's own values that are looked for.
 inline constexpr int kMostValueDigits = 15, kNoValueDigits = 16;
@@ -92,7 +93,9 @@ class GridCells {
 
   // One row; -0 counts as 0. y: of each measure, finite, or NaN where NULL. Errors: out_of_memory;
   // it must not be used further.
-  Status add(double x, std::span<const double> y = {});
+  Status add(double x, std::span<const double> y = {}) {
+    return waits(x, y) ? Status::success() : add_slowly(x, y);
+  }
   // Rows without measures.
   Status add(std::span<const double> x);
   // A row that counts as `weight`, in [kLeastWeight, kMostWeight]; without measures.
@@ -116,7 +119,7 @@ class GridCells {
     most_ = most;
     return fit_into_most();
   }
-  // Counts the rows that wait. Errors: out_of_memory.
+  // Counts the rows that wait, into no more cells than there may be. Errors: out_of_memory.
   Status settle();
 
   // ---- of settled cells
@@ -146,7 +149,7 @@ class GridCells {
     MeasureSums special[kSpecialX];
     double origin = 0;
     bool has_origin = false;
-    int decimals = 0;  // MeasureHeader::decimals
+    int decimals = 0;        // MeasureHeader::decimals
     bool has_nulls = false;  // in densities that were added
     // How far sums and squares may be off by densities that were added.
     double sum_error = 0, squares_error = 0;
@@ -217,10 +220,19 @@ class GridCells {
         if (table.is_used(i)) f(table.slot(i));
     });
   }
+  bool waits(double x, std::span<const double> y) {
+    if (!(x - x == 0) || waiting_ == batch_capacity_) return false;
+    batch_[waiting_] = x + 0.0;
+    for (std::size_t k = 0; k < y.size(); ++k) batch_[(k + 1) * batch_capacity_ + waiting_] = y[k];
+    ++waiting_;
+    return true;
+  }
+  Status add_slowly(double x, std::span<const double> y);
   Status make_room_in_batch();
-  void count_value(std::size_t at, std::size_t row);
+  Status count_batch();
   void count_special(double x, double weight, std::span<const double> y);
-  double in_units(int k, double y);
+  // Of a measure; they are then in units about the origin.
+  void take_values(int k, std::span<double> y);
   void widen(int k, int decimals);
   void move_origin(int k, double to);
   // Sums are then about that origin, and of as many decimals at least.

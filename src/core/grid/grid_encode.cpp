@@ -28,6 +28,8 @@ constexpr double kSampledShare = 0x1p-14;
 constexpr std::size_t kFewCells = 1024;
 // A cell takes so many bits, at least, so that cuts of too many need not be packed.
 constexpr std::size_t kLeastBitsOfCell = 2;
+// And a value no more bytes, even in a block by itself, whose place is rounded up.
+constexpr std::size_t kMostOfValue = sizeof(HistogramBlock) + 24;
 // Those of the tails take some hundred bytes.
 constexpr std::size_t kLeastWithTails = 1536;
 // Of the bytes that a first trial aims at.
@@ -112,23 +114,18 @@ class GridEncoder::Part {
  public:
   explicit Part(const GridEncoder& encoder) : encoder_(encoder) {
     steps_.lattice = encoder.header_.lattice_step > 0;
+    steps_.list.reserve(encoder.cut_.size() + 1);
   }
 
   void add(const Cell& cell, double rows) {
     if (!(rows > 0)) return;
     whole_ = whole_ && rows == std::floor(rows);
-    if (cell.low == cell.high) {
-      at(encoder_.key_of_end(cell.low), cell.low);
-      sum_.add(rows);
-      steps_.list.back().through = sum_.value();
-      return;
-    }
-    // No end is farther out than the value, or the level's end, before all rows and behind them.
-    const Header& h = encoder_.header_;
-    const int step = h.grid_level > 0 ? 2 : 1;
-    at(std::max(encoder_.key_of_end(cell.low), encoder_.key_of_end(h.min) - step), cell.low);
+    at(cell.low_key, cell.low);
     sum_.add(rows);
-    at(std::min(encoder_.key_of_end(cell.high), encoder_.key_of_end(h.max) + step), cell.high);
+    if (cell.low == cell.high)
+      steps_.list.back().through = sum_.value();
+    else
+      at(cell.high_key, cell.high);
   }
 
   double rows() const { return sum_.value(); }
@@ -184,6 +181,27 @@ std::int64_t GridEncoder::key_of_end(double x) const {
   if (header_.lattice_step == 0) return key_of(x);
   return static_cast<std::int64_t>(
       std::nearbyint((x - header_.lattice_offset) / header_.lattice_step));
+}
+
+// No end is farther out than the value, or the level's end, before all rows and behind them.
+void GridEncoder::number_ends() {
+  const std::int64_t step = header_.grid_level > 0 ? 2 : 1;
+  const std::int64_t least = key_of_end(header_.min) - step;
+  const std::int64_t greatest = key_of_end(header_.max) + step;
+  double x = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t key = 0;
+  const auto number = [&](double end) {
+    // Mostly where the cell before ends.
+    if (end != x) key = key_of_end(end);
+    x = end;
+    return key;
+  };
+  for (Cell& cell : cut_) {
+    cell.low_key = cell.high_key = number(cell.low);
+    if (cell.low == cell.high) continue;
+    cell.low_key = std::max(cell.low_key, least);
+    cell.high_key = std::min(number(cell.high), greatest);
+  }
 }
 
 Status GridEncoder::check_finite() const {
@@ -270,8 +288,8 @@ void GridEncoder::add_up_errors() {
   for (int k = 0; k < cells_.measures(); ++k) {
     const auto at = static_cast<std::size_t>(k);
     sum_error_[at] = cells_.measure(k).sum_error + list_.sum_error[at] + within_sum[at];
-    squares_error_[at] = cells_.measure(k).squares_error + list_.squares_error[at] +
-                         within_squares[at];
+    squares_error_[at] =
+        cells_.measure(k).squares_error + list_.squares_error[at] + within_squares[at];
   }
   // What lies on both sides of 0 is put on one.
   for (std::size_t i = 0; i < list_.entries.size(); ++i) {
@@ -297,21 +315,39 @@ Status GridEncoder::prepare() {
     // One that was found, too.
     least_ = std::max(level_on(cells_.ends(), header_), 0);
   }
-  tree_.emplace(cells_.ends(), list_.entries);
-  finest_ = cells_.ends().levels() - 1;
-  double farthest = std::max(std::fabs(header_.min), std::fabs(header_.max));
-  for (const GridTree::Entry& e : tree_->entries()) {
-    finest_ = std::min(finest_, e.inside ? e.own : e.own - 1);
-    farthest = std::max(farthest, std::fabs(e.x));
-  }
-  if (header_.lattice_step == 0 && finest_ >= 0 &&
-      farthest < kMostIndex * cells_.ends().step(finest_))
-    header_.grid_level = static_cast<std::uint16_t>(finest_ + 1);
+  if (header_.lattice_step == 0 && is_on_a_grid()) make_tree();
   keys_of_doubles_ = header_.lattice_step == 0 && header_.grid_level == 0;
   add_up_errors();
   for (int k = 0; k < cells_.measures(); ++k) has_nulls_[k] = has_nulls(k);
+  return Status::success();
+}
+
+// False where some value is no end of a level that has a number for the farthest.
+bool GridEncoder::is_on_a_grid() const {
+  if (!is_of_values() || list_.entries.empty()) return true;
   const RoundEnds& ends = cells_.ends();
-  const int finest = std::max(finest_, 0);
+  const double farthest = std::max(std::fabs(header_.min), std::fabs(header_.max));
+  const int level =
+      first_true(0, ends.levels(), [&](int of) { return farthest < kMostIndex * ends.step(of); });
+  return level == ends.levels() ||
+         std::all_of(list_.entries.begin(), list_.entries.end(),
+                     [&](const GridEntry& e) { return ends.is_end(level, e.x); });
+}
+
+// With the floors there may be, and the finest level whose ends all cells end at.
+void GridEncoder::make_tree() {
+  if (tree_) return;
+  const RoundEnds& ends = cells_.ends();
+  tree_.emplace(ends, list_.entries);
+  int finest = ends.levels() - 1;
+  double farthest = std::max(std::fabs(header_.min), std::fabs(header_.max));
+  for (const GridTree::Entry& e : tree_->entries()) {
+    finest = std::min(finest, e.inside ? e.own : e.own - 1);
+    farthest = std::max(farthest, std::fabs(e.x));
+  }
+  if (header_.lattice_step == 0 && finest >= 0 && farthest < kMostIndex * ends.step(finest))
+    header_.grid_level = static_cast<std::uint16_t>(finest + 1);
+  finest = std::max(finest, 0);
   if (ends.chain() != Chain::decimal) {
     for (int level = kHourLevel; level < ends.levels(); ++level)
       if (level >= finest) floors_.push_back(level);
@@ -325,7 +361,6 @@ Status GridEncoder::prepare() {
     }
   }
   if (floors_.empty()) floors_.push_back(ends.levels() - 1);
-  return Status::success();
 }
 
 // -------------------------------------------------------------------------------------- the cut
@@ -347,7 +382,7 @@ bool GridEncoder::is_across_zero(int level, std::size_t entry) const {
 void GridEncoder::put_range(int level, std::size_t begin, std::size_t end) {
   auto [low, high] = ends_of(level, begin);
   if (is_across_zero(level, begin)) (high > -low ? low : high) = 0;
-  cut_.push_back({begin, end, low, high});
+  cut_.push_back({begin, end, low, high, 0, 0});
   ++ranges_;
 }
 
@@ -355,6 +390,13 @@ void GridEncoder::put_range(int level, std::size_t begin, std::size_t end) {
 bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
   cut_.clear();
   ranges_ = 0;
+  if (cut.limit == 0 && is_of_values()) {
+    cut_.reserve(list_.entries.size());
+    for (std::size_t i = 0; i < list_.entries.size(); ++i)
+      cut_.push_back({i, i + 1, list_.entries[i].x, list_.entries[i].x, 0, 0});
+    return cut_.size() <= most_cells;
+  }
+  make_tree();
   const std::vector<GridTree::Node>& nodes = tree_->nodes();
   for (std::size_t n = 0; n < nodes.size() && cut_.size() <= most_cells;) {
     const GridTree::Node& node = nodes[n];
@@ -370,7 +412,7 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
       continue;
     }
     if (alone && first.inside) put_range(first.own, node.begin, node.end);
-    if (alone && !first.inside) cut_.push_back({node.begin, node.end, first.x, first.x});
+    if (alone && !first.inside) cut_.push_back({node.begin, node.end, first.x, first.x, 0, 0});
     ++n;
   }
   return cut_.size() <= most_cells;
@@ -396,6 +438,7 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     is_too_long = is_too_long || size > kMostListBytes - (out != nullptr ? 0 : size / kPlanned);
     return size;
   };
+  number_ends();
   Part rows(*this);
   for (const Cell& cell : cut_) {
     // Not the difference of sums, which loses digits of weights.
@@ -503,8 +546,7 @@ Header GridEncoder::part_header(int k, int part, double rows,
     for (auto& scales : h.count_variance) std::fill(std::begin(scales), std::end(scales), 0.0F);
     return h;
   }
-  h.sample_rows =
-      std::max(std::min(cells_.measure(k).totals.count(), header_.sample_rows), 1.0);
+  h.sample_rows = std::max(std::min(cells_.measure(k).totals.count(), header_.sample_rows), 1.0);
   const auto& counts = sampled_->fits[static_cast<std::size_t>(k)].counts;
   if (counts && h.rows > 0) {
     Header table = h;
@@ -569,9 +611,14 @@ GridCut GridEncoder::best(const GridBytes& bytes) {
   const auto fits = [&](const GridCut& cut, std::size_t most) {
     return bytes_of(cut, most) <= most;
   };
-  // All that there is.
+  // All that there is; of few values without a look.
   const GridCut whole = {0, 0};
+  const auto lists = 1 + kMeasureParts * static_cast<std::size_t>(cells_.measures());
+  if (is_of_values() &&
+      lists * (2 * sizeof(Header) + kMostOfValue * list_.entries.size()) <= budget)
+    return whole;
   if (fits(whole, budget)) return whole;
+  make_tree();
   const bool times = cells_.ends().chain() != Chain::decimal;
   const std::size_t for_floor = times ? bytes.most - bytes.most / kPlanned : budget / 2;
   const auto n = static_cast<int>(floors_.size());

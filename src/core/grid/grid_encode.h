@@ -86,7 +86,10 @@ class GridEncoder {
   // following throw std::bad_alloc.
   Status prepare();
   // The floors there may be, the finest first.
-  const std::vector<int>& floors() const { return floors_; }
+  const std::vector<int>& floors() {
+    make_tree();
+    return floors_;
+  }
   // Bytes that a cut takes, but for what rounding adds, which is less than 1 %; more than `most` of
   // those that take more.
   std::size_t bytes_of(const GridCut& cut, std::size_t most);
@@ -100,10 +103,14 @@ class GridEncoder {
   // One cell of the cut: of entries [begin, end).
   struct Cell {
     std::size_t begin, end;
-    double low, high;  // its ends; of a point equal
+    double low, high;                // its ends; of a point equal
+    std::int64_t low_key, high_key;  // of number_ends()
   };
   class Part;
 
+  bool is_of_values() const { return list_.finest < 0 && list_.coarsest < 0; }
+  bool is_on_a_grid() const;
+  void make_tree();
   bool cut_into(const GridCut& cut, std::size_t most_cells);
   void find_lattice_of_values();
   // Once asked to stop it does not ask any more.
@@ -113,6 +120,7 @@ class GridEncoder {
   void add_up_errors();
   void put_range(int level, std::size_t begin, std::size_t end);
   std::int64_t key_of_end(double x) const;
+  void number_ends();
   void find_limit(std::size_t budget, int trials, GridCut* cut);
   std::size_t pack(std::size_t most, std::vector<DensityBytes>* out);
   Status check_finite() const;
@@ -136,8 +144,7 @@ class GridEncoder {
   std::vector<int> floors_;
   int trials_;  // to find the limit
   bool stopped_ = false;
-  std::optional<GridTree> tree_;
-  int finest_ = -1;  // the finest level whose ends all cells end at
+  std::optional<GridTree> tree_;  // where values are to be put together
   bool keys_of_doubles_ = false;
   double rows_error_ = 0;
   std::array<double, kMaxMeasures> measured_error_ = {}, sum_error_ = {}, squares_error_ = {};

@@ -68,9 +68,18 @@ void GridCells::set_level(int level) {
 // To a coarser one. Loose rows of its cells and of finer ones are not loose any more.
 Status GridCells::raise_level(int level) {
   const int from = level_;
-  if (Status s = table_.map(memory_, [&](std::int64_t key) { return key_in(level, from, key); });
-      !s.ok())
-    return s;
+  const std::int64_t parts = from < 0 ? 0 : ends_.parts(from, level);
+  const auto coarser = [&](std::int64_t key) {
+    if (parts == 0 || is_value(from, key)) return key_in(level, from, key);
+    std::int64_t k = (key >> 1) / parts;
+    std::int64_t rest = (key >> 1) - k * parts;
+    if (rest < 0) {
+      rest += parts;
+      --k;
+    }
+    return 2 * k + (rest > 0 || (key & 1) != 0 ? 1 : 0);
+  };
+  if (Status s = table_.map(memory_, coarser); !s.ok()) return s;
   set_level(level);
   int theirs = 0;
   for (; theirs < loose_count_ && loose_[theirs].level <= level; ++theirs) {
@@ -91,15 +100,23 @@ bool GridCells::find_level(int* level) const {
   for (std::size_t i = 0; i < table_.capacity(); ++i)
     if (table_.is_used(i)) cells.emplace_back(table_.key_at(i), table_.slot(i)[1]);
   std::sort(cells.begin(), cells.end());
+  const auto value = [&cells](std::size_t i) { return value_of_key(cells[i].first); };
   const auto fits = [&](int to) {
     std::size_t n = 0;
     for (int i = 0; i < loose_count_; ++i)
       if (loose_[i].level > to) n += loose_[i].table.size();
-    std::int64_t last = 0;
-    for (std::size_t i = 0; i < cells.size() && n <= most_; ++i) {
+    // A cell is wider than that nowhere.
+    const double apart = ends_.is_even(to) ? 2 * ends_.step(to) : HUGE_VAL;
+    for (std::size_t i = 0; i < cells.size() && n <= most_; ++n) {
+      if (i + 1 < cells.size() && value(i + 1) - value(i) > apart) {
+        ++i;
+        continue;
+      }
       const std::int64_t parent = key_in(to, level_, cells[i].first);
-      if (i == 0 || parent != last) ++n;
-      last = parent;
+      const double end = is_inside(to, parent) ? ends_.end(to, (parent >> 1) + 1) : -HUGE_VAL;
+      do {
+        ++i;
+      } while (i < cells.size() && value(i) < end);
     }
     return n <= most_;
   };

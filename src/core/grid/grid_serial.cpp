@@ -69,9 +69,8 @@ void GridCells::serialize(void* out) const {
   put(&s, sizeof s);
   for (int k = 0; k < measures_; ++k) {
     const Measure& m = measure_[k];
-    SerializedMeasure of = {
-        m.totals,        {},           m.sampling, m.origin, m.sum_error, m.squares_error,
-        m.has_origin, m.has_nulls, m.decimals, 0};
+    SerializedMeasure of = {m.totals,        {},           m.sampling,  m.origin,   m.sum_error,
+                            m.squares_error, m.has_origin, m.has_nulls, m.decimals, 0};
     std::copy(std::begin(m.special), std::end(m.special), of.special);
     put(&of, sizeof of);
   }
@@ -118,7 +117,8 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
     SerializedMeasure of;
     if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
     if (!of.totals.valid() || !std::isfinite(of.origin) || of.decimals < 0 ||
-        of.decimals > kNoDecimals || !is_count(of.sum_error) || !is_count(of.squares_error) || !of.sampling.valid())
+        of.decimals > kNoDecimals || !is_count(of.sum_error) || !is_count(of.squares_error) ||
+        !of.sampling.valid())
       return invalid("a measure's cells are out of range");
     Measure& m = measure_[k];
     m.totals = of.totals;
@@ -142,6 +142,7 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
     GridTable* table = &table_;
     if (i > 0)
       if (Status status = table_of(of.level, &table); !status.ok()) return status;
+    if (Status status = table->reserve(memory_, of.size); !status.ok()) return status;
     for (std::uint64_t c = 0; c < of.size; ++c) {
       std::int64_t key = 0;
       double slot[2 + 3 * kMaxMeasures] = {};
@@ -152,7 +153,6 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       const bool is_there = is_value(of.level, key) ? std::isfinite(value_of_key(key))
                                                     : key >= -kMostKey && key <= kMostKey + 1;
       if (!is_count(slot[1]) || !is_there) return invalid("a cell is out of range");
-      if (Status status = table->make_room(memory_); !status.ok()) return status;
       table->add(key, slot);
     }
   }

@@ -5,12 +5,6 @@
 
 namespace kde {
 
-namespace {
-
-constexpr std::size_t kFirstCapacity = 16;
-
-}  // namespace
-
 template <typename Key>
 Status GridTable::rebuild(const Memory& memory, std::size_t capacity, const Key& key) {
   GridTable to = *this;
@@ -27,10 +21,10 @@ Status GridTable::rebuild(const Memory& memory, std::size_t capacity, const Key&
   return Status::success();
 }
 
-Status GridTable::make_room(const Memory& memory) {
-  if (4 * (size_ + 1) <= 3 * capacity_) return Status::success();
-  return rebuild(memory, std::max(2 * capacity_, kFirstCapacity),
-                 [](std::int64_t key) { return key; });
+Status GridTable::reserve(const Memory& memory, std::size_t size) {
+  const std::size_t capacity = capacity_for(size);
+  if (capacity <= capacity_) return Status::success();
+  return rebuild(memory, capacity, [](std::int64_t key) { return key; });
 }
 
 Status GridTable::map(const Memory& memory, FunctionRef<std::int64_t(std::int64_t)> key) {

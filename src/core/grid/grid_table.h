@@ -9,6 +9,7 @@
 #include "core/status.h"
 #include "core/summary/memory.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +39,9 @@ class GridTable {
     return i;
   }
   void prefetch(std::int64_t key) const {
-    __builtin_prefetch(slot(hash_of(key) & (capacity_ - 1)));
+    const double* at = slot(hash_of(key) & (capacity_ - 1));
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + stride_ - 1);
   }
   // Makes slot_of() that of a new key, with nothing in it; there is room.
   void put(std::size_t at, std::int64_t key) {
@@ -53,8 +56,13 @@ class GridTable {
     for (std::size_t i = 1; i < stride_; ++i) to[i] += from[i];
   }
 
+  // Whether one more key takes more memory.
+  bool is_full() const { return capacity_for(size_ + 1) > capacity_; }
   // For one more key. Errors, as of all that follow: out_of_memory; it is then as it was.
-  Status make_room(const Memory& memory);
+  Status make_room(const Memory& memory) { return reserve(memory, size_ + 1); }
+  // For so many keys. Keys that come in the order of another table's slots fill a smaller one from its
+  // front, where all are searched for one after another.
+  Status reserve(const Memory& memory, std::size_t size);
   // The same cells under other keys, where those of several may be one.
   Status map(const Memory& memory, FunctionRef<std::int64_t(std::int64_t)> key);
   void release(const Memory& memory);
@@ -63,9 +71,15 @@ class GridTable {
   // Of no cell.
   static constexpr std::int64_t kNoKey = std::numeric_limits<std::int64_t>::min();
 
+  static constexpr std::size_t kFirstCapacity = 16;
+
+  static std::size_t capacity_for(std::size_t size) {
+    return std::max(kFirstCapacity, std::bit_ceil((4 * size + 2) / 3));
+  }
   static std::size_t hash_of(std::int64_t key) {
-    const auto mixed = static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15U;
-    return static_cast<std::size_t>(mixed ^ mixed >> 32);
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;
+    const std::uint64_t mixed = static_cast<std::uint64_t>(key) * kOdd;
+    return static_cast<std::size_t>((mixed ^ mixed >> 32) * kOdd >> 32);
   }
   template <typename Key>
   Status rebuild(const Memory& memory, std::size_t capacity, const Key& key);

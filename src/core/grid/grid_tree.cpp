@@ -49,14 +49,13 @@ void GridTree::list_entries(std::span<const GridEntry> cells) {
         return ends_.cell(level, before.x) == ends_.cell(level, e.x);
       };
       // Mostly soon.
-      int level = std::max(before.own, e.own);
-      int step = 1;
-      while (level < ends_.levels() && !same(level)) {
-        level += step;
-        step *= 2;
+      int least = std::max(before.own, e.own);
+      int level = least;
+      for (int tries = 0; level < ends_.levels() && !same(level); ++tries) {
+        least = level + 1;
+        level += tries < 4 ? 1 : 1 << (tries - 3);
       }
-      const int reached = std::min(level, ends_.levels());
-      e.together = first_true(std::max({before.own, e.own, reached - step / 2}), reached, same);
+      e.together = first_true(least, std::min(level, ends_.levels()), same);
     }
     entries_.push_back(e);
   }

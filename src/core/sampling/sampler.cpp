@@ -78,8 +78,7 @@ Status Sampler::begin_block() noexcept {
   try {
     if (block_rows_.empty() && rows_before_ > 0) {
       push_block(rows_before_);
-      std::copy_n(measured_before_, measures(),
-                  block_measured_.begin());
+      std::copy_n(measured_before_, measures(), block_measured_.begin());
     }
     push_block(0);
   } catch (const std::bad_alloc&) {

@@ -45,7 +45,7 @@ struct ReadShare {
 
 // A finished sample.
 struct Sample {
-  SummaryTotals totals;        // of the finite rows read
+  SummaryTotals totals;  // of the finite rows read
   SpecialRows specials;  // of all rows read
   // Settled: of the finite rows read, or of those drawn, with the measures; null before finish().
   std::unique_ptr<OwnedGridCells> cells;

@@ -231,8 +231,7 @@ void Strata::add(std::size_t part, std::span<const HistogramCell> cells) {
 }
 
 // end: at least the variance of an end.
-CountSampling Strata::counts_of(std::size_t of, const CountSampling& largest,
-                                  double end) const {
+CountSampling Strata::counts_of(std::size_t of, const CountSampling& largest, double end) const {
   CountSampling out = largest;
   if (asked_.empty() || !(rows_[of] > 0)) return out;
   for (std::size_t e = 0; e < ends_.size(); ++e)

@@ -133,12 +133,9 @@ Datum kde_agg_row(PG_FUNCTION_ARGS) {
   if (PG_ARGISNULL(kValue)) {
     state->cells->add_null(weight);
   } else {
-    const Datum value = PG_GETARG_DATUM(kValue);
-    // The first is what the second would do, without a call.
-    const double x = state->settings.type == kde::ValueType::float8
-                         ? DatumGetFloat8(value)
-                         : value_to_double(state->settings.type, value);
-    const kde::Status status = weight == 1 ? state->cells->add(x) : state->cells->add_weighted(x, weight);
+    const double x = value_to_double(state->settings.type, PG_GETARG_DATUM(kValue));
+    const kde::Status status =
+        weight == 1 ? state->cells->add(x) : state->cells->add_weighted(x, weight);
     if (unlikely(!status.ok())) check_status(status, kDoing);
   }
   PG_RETURN_POINTER(state);

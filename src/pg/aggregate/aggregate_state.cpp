@@ -6,7 +6,8 @@
 //   int32    bytes
 //   uint8    value type, method, number of measures, 0
 //   uint8    the measures' types, 8 of them
-//   ...      the cells (core/grid/grid_cells.h)
+//   uint32   bytes of the cells, 1: with groups
+//   ...      the cells (core/grid/grid_cells.h) and, if there are some, groups (core/fit/grid_groups.h)
 #include "pg/aggregate/aggregate_state.h"
 
 #include "pg/aggregate/aggregate_memory.h"
@@ -53,6 +54,8 @@ struct SerialHeader {
   uint8 measures;
   uint8 reserved;
   uint8 measure_type[kde::kMaxMeasures];
+  uint32 cells_bytes;
+  uint32 grouped;
 };
 // What is after it is 8-byte aligned where the bytea is.
 static_assert((VARHDRSZ + sizeof(SerialHeader)) % 8 == 0);
@@ -76,10 +79,16 @@ Size grid_bytes_of(const Settings& settings) {
 
 void finish_cells(const AggregateState& state, const kde::GridBytes& bytes,
                   kde::DensityBytes* density) {
+  constexpr char kDoing[] = "make a density of the values";
+  const kde::FitOptions options = options_of(state.settings);
+  const kde::Control control = begin_core_work(1);
   kde::FitReport report;
-  check_status(kde::fit_cells(state.cells, options_of(state.settings), bytes, begin_core_work(1),
-                              density, &report),
-               "make a density of the values");
+  check_status(kde::fit_cells(state.cells, options, bytes, control, density, &report), kDoing);
+  if (state.groups == nullptr) return;
+  kde::GroupsBytes of_groups = kde::GroupsBytes::of(bytes);
+  if (state.settings.bytes > 0) of_groups.many = of_groups.most;
+  kde::GroupsReport groups;
+  check_status(state.groups->append(options, of_groups, control, density, &groups), kDoing);
 }
 
 void wait(MemoryContext context, AggregateState* state, const kde::Header* density) {
@@ -123,10 +132,13 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
 AggregateState* new_state(MemoryContext context, const Settings& settings, bool one_of_many) {
   const Size waiting = one_of_many ? kCoarseWaiting : kFineWaiting;
   auto* state = new (MemoryContextAlloc(context, sizeof(AggregateState)))
-      AggregateState{settings, nullptr, {nullptr, 0, 0, 0, waiting}, 0};
-  state->cells = new (MemoryContextAlloc(context, sizeof(kde::GridCells)))
-      kde::GridCells(memory_of(context), kde::chain_of(settings.type), settings.measures,
-                     one_of_many ? kFewCells : kde::kMostGridCells);
+      AggregateState{settings, nullptr, nullptr, {nullptr, 0, 0, 0, waiting}, 0};
+  const kde::Chain chain = kde::chain_of(settings.type);
+  state->cells = new (MemoryContextAlloc(context, sizeof(kde::GridCells))) kde::GridCells(
+      memory_of(context), chain, settings.measures, one_of_many ? kFewCells : kde::kMostGridCells);
+  if (settings.grouped)
+    state->groups = new (MemoryContextAlloc(context, sizeof(kde::GridGroups)))
+        kde::GridGroups(memory_of(context), chain, settings.measures);
   return state;
 }
 
@@ -135,6 +147,7 @@ void add_density(MemoryContext context, AggregateState* state, const kde::Header
     wait(context, state, density);
   else
     check_status(state->cells->add(*density), kAdding);
+  if (state->groups != nullptr) check_status(state->groups->add(*density), kAdding);
 }
 
 void merge_waiting(AggregateState* state) {
@@ -149,6 +162,7 @@ void merge_waiting(AggregateState* state) {
 
 void merge_state(AggregateState* state, AggregateState* other) {
   check_same(state->settings, other->settings);
+  if (state->groups != nullptr) check_status(state->groups->merge(other->groups), kAdding);
   merge_waiting(other);
   check_status(state->cells->merge(other->cells), kAdding);
 }
@@ -172,6 +186,10 @@ void check_same(const Settings& a, const Settings& b) {
     refuse(ERRCODE_INVALID_PARAMETER_VALUE, "rows of a group must have the same bytes",
            psprintf("There are %d and %d.", a.bytes, b.bytes),
            "Pass a constant, or group by the bytes.");
+  if (a.grouped != b.grouped)
+    refuse(ERRCODE_INVALID_PARAMETER_VALUE, "densities of a group must have groups, or none",
+           "There are densities with groups and without.",
+           "Group by the columns that they have groups of.");
   constexpr char kSameMeasures[] = "densities of a group must have the same measures";
   if (a.measures != b.measures)
     refuse(ERRCODE_INVALID_PARAMETER_VALUE, kSameMeasures,
@@ -191,11 +209,11 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("densities of categories cannot be added up"),
                     errhint("Fit the column of the whole table: kde_fit('table', 'column').")));
-  if (density.grouped > 0)
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("densities with groups cannot be added up"),
-         errhint("Fit them to the whole table, or keep a density of kde_agg() for each group.")));
+  constexpr uint8 kOfEveryRow = kde::kBounded | kde::kEveryRowRead | kde::kRoundEnds;
+  if (density.grouped > 0 && (density.flags & kOfEveryRow) != kOfEveryRow)
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("groups of samples cannot be added up"),
+             errhint("Fit them to every row: sample_rows => -1.")));
   constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
   if (density.measures > 0 && bytes > 0 && bytes < kLeastMeasured)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -205,6 +223,7 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
   const bool automatic = (density.flags & kde::kBounded) != 0;
   Settings settings = {density.value_type, automatic ? kde::Method::automatic : density.method,
                        bytes, density.measures};
+  settings.grouped = density.grouped > 0;
   for (int k = 0; k < density.measures; ++k)
     settings.measure_type[k] = kde::MeasureView(&density, k).header().value_type;
   return settings;
@@ -213,7 +232,9 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
 bytea* write_state(AggregateState* state) {
   merge_waiting(state);
   check_status(state->cells->settle(), kAdding);
-  const Size size = VARHDRSZ + sizeof(SerialHeader) + state->cells->serialized_size();
+  const Size cells = state->cells->serialized_size();
+  const Size groups = state->groups != nullptr ? state->groups->serialized_size() : 0;
+  const Size size = VARHDRSZ + sizeof(SerialHeader) + cells + groups;
   auto* out = static_cast<bytea*>(palloc0(size));
   SET_VARSIZE(out, size);
   auto* header = reinterpret_cast<SerialHeader*>(VARDATA(out));
@@ -222,9 +243,13 @@ bytea* write_state(AggregateState* state) {
   header->type = static_cast<uint8>(state->settings.type);
   header->method = static_cast<uint8>(state->settings.method);
   header->measures = static_cast<uint8>(state->settings.measures);
+  header->cells_bytes = static_cast<uint32>(cells);
+  header->grouped = state->groups != nullptr ? 1 : 0;
   for (int k = 0; k < kde::kMaxMeasures; ++k)
     header->measure_type[k] = static_cast<uint8>(state->settings.measure_type[k]);
-  state->cells->serialize(header + 1);
+  char* at = reinterpret_cast<char*>(header + 1);
+  state->cells->serialize(at);
+  if (state->groups != nullptr) state->groups->serialize(at + cells);
   return out;
 }
 
@@ -235,19 +260,27 @@ AggregateState* read_state(const bytea* bytes) {
   memcpy(&header, VARDATA(bytes), sizeof header);
   if (header.version != kVersion)
     invalid_state("It is of another version, or of a machine of another byte order.");
-  if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.reserved != 0 || header.measures > kde::kMaxMeasures ||
+  if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.reserved != 0 ||
+      header.grouped > 1 || header.measures > kde::kMaxMeasures ||
+      header.cells_bytes > size - sizeof header ||
       (header.bytes != 0 && header.bytes < static_cast<int32>(kde::kLeastHistogramBytes)) ||
       header.bytes > static_cast<int32>(kde::kMostListBytes))
     invalid_state("Its settings are out of range.");
   Settings settings = {static_cast<kde::ValueType>(header.type),
                        static_cast<kde::Method>(header.method), header.bytes, header.measures};
+  settings.grouped = header.grouped != 0;
   for (int k = 0; k < kde::kMaxMeasures; ++k) {
     if (header.measure_type[k] >= kde::kValueTypes) invalid_state("Its settings are out of range.");
     settings.measure_type[k] = static_cast<kde::ValueType>(header.measure_type[k]);
   }
   AggregateState* state = new_state(CurrentMemoryContext, settings, true);
-  check_status(state->cells->deserialize(VARDATA(bytes) + sizeof header, size - sizeof header),
-               "read the state of an aggregate of densities");
+  constexpr char kDoing[] = "read the state of an aggregate of densities";
+  const char* at = VARDATA(bytes) + sizeof header;
+  const Size rest = size - sizeof header - header.cells_bytes;
+  if (rest > 0 && state->groups == nullptr) invalid_state("It is too long.");
+  check_status(state->cells->deserialize(at, header.cells_bytes), kDoing);
+  if (state->groups != nullptr)
+    check_status(state->groups->deserialize(at + header.cells_bytes, rest), kDoing);
   return state;
 }
 

@@ -2,6 +2,8 @@
 // cells with round ends, whose arrays live in the aggregate's memory context, so that hash
 // aggregation sees its size, and what all rows of a group must agree on.
 //
+// Densities with groups have cells of each of these beside (core/fit/grid_groups.h).
+//
 // Nothing in it has a destructor: it goes with its context.
 #pragma once
 
@@ -20,6 +22,7 @@ struct Settings {
   int32 bytes;
   int measures = 0;
   kde::ValueType measure_type[kde::kMaxMeasures] = {};
+  bool grouped = false;  // groups together may take eight times as much
   bool operator==(const Settings&) const = default;
 };
 
@@ -34,6 +37,7 @@ struct WaitingDensities {
 struct AggregateState {
   Settings settings;
   kde::GridCells* cells;
+  kde::GridGroups* groups;  // null: there are none
   WaitingDensities waiting;
   int untold;  // rows that progress does not know yet
 };
@@ -54,8 +58,8 @@ void merge_state(AggregateState* state, AggregateState* other);
 // Errors: 42804 for types, 22023 for methods, bytes and measures that differ, naming both.
 void check_same(const Settings& a, const Settings& b);
 
-// What a density to be rolled up was asked for by. Errors: 0A000 for one with groups, or of a
-// category; 22023 for too few bytes.
+// What a density to be rolled up was asked for by. Errors: 0A000 for one of a category, or with groups
+// of a sample; 22023 for too few bytes.
 Settings settings_of(const kde::Header& density, int32 bytes);
 
 // The state's bytes, for a worker's leader or another machine of the same byte order. Settles it.

@@ -34,8 +34,7 @@ AggregateState* new_state(FunctionCallInfo fcinfo) {
 
 kde::GridCells* read_cells(const bytea* bytes, kde::Chain chain, int measures) {
   const AggregateState* state = read_state(bytes);
-  if (state->settings.measures != measures ||
-      state->cells->ends().chain() != chain)
+  if (state->settings.measures != measures || state->cells->ends().chain() != chain)
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("cells of another column")));
   return state->cells;
 }

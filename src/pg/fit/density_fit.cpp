@@ -91,7 +91,9 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
                     : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter, measures, group_by);
   check_may_fit(request.key);
   DensityFit fit;
-  fit_density(request, relation, &fit);
+  Road road;
+  const bool has_road = begin_road(request, relation, &road);
+  fit_density(request, relation, has_road ? &road : nullptr, &fit);
   const Datum result = fit_record(fcinfo, request.key, fit);
   relation_close(relation, NoLock);
   PG_RETURN_DATUM(result);
@@ -99,28 +101,33 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
 
 }  // namespace
 
-void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit) {
+bool begin_road(const DensityRequest& request, Relation relation, Road* road) {
   check_computable(request, relation);
+  if (request.asked.query != nullptr || request.asked.incremental || is_read_by_shard(request))
+    return false;
+  road->begin(request);
+  return true;
+}
+
+void fit_density(const DensityRequest& request, Relation relation, Road* road, DensityFit* fit) {
   if (request.asked.query != nullptr) return fit_by_query(request, relation, fit);
-  if (request.asked.incremental || is_read_by_shard(request)) {
+  if (road == nullptr) {
     const char* why = fit_by_parts(request, relation, fit);
     if (why != nullptr) raise_nothing_to_fit(relation, request.key, why);
     return;
   }
-  Road road;
-  road.begin(&request, 1, relation);
   begin_to_store(request);
   for (int64 blocks = 0;;) {
-    road.read(scan_options(request, blocks), true);
-    road.check_something_to_fit();
-    road.fit();
-    blocks = blocks_to_read(request, road);
+    road->read(relation, scan_options(request, blocks), true);
+    road->check_something_to_fit(relation);
+    road->fit();
+    blocks = blocks_to_read(request, *road);
     if (blocks == 0) break;
-    road.begin_again();
+    road->begin_again();
   }
-  road.store(0, fit);
+  road->store(fit);
   progress_end();
-  road.end();
+  road->end();
 }
 
 }  // namespace kde_pg
@@ -155,13 +162,13 @@ Datum kde_sample(PG_FUNCTION_ARGS) {
   request.asked.sample_rows = kAllRowsRead;
   request.asked.seed = PG_ARGISNULL(2) ? random_seed() : PG_GETARG_INT64(2);
   Road road;
-  road.begin(&request, 1, relation);
+  road.begin(request);
   progress_begin(request.key, request.operation);
   ScanOptions options = scan_options(request);
   options.as_owner = false;
   options.by_query = has_policies;
-  road.read(options, false);
-  road.check_something_to_fit();
+  road.read(relation, options, false);
+  road.check_something_to_fit(relation);
   road.fit();
   const Datum density = density_to_datum(road.estimate().density());
   progress_end();

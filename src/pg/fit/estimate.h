@@ -10,8 +10,6 @@
 
 #include "core/kde.h"
 
-#include <span>
-
 namespace kde_pg {
 
 struct DensityRequest {
@@ -47,12 +45,6 @@ class Estimate : public RowSink {
 
   // After the scan: what has to be done as its user, and may raise errors.
   virtual void scanned() {}
-  // Of one column, rows of the block that was begun last; no value is NULL. Errors: as add().
-  virtual kde::Status add_rows(std::span<const double> values) noexcept {
-    for (const double& x : values)
-      if (const kde::Status s = add(&x, 0); !s.ok()) return s;
-    return kde::Status::success();
-  }
   // Ends the reading. Errors: out_of_memory, cancelled.
   virtual kde::Status finish(const kde::Control& control) noexcept = 0;
 

@@ -26,8 +26,6 @@ namespace {
 
 // Of memory that a group of few rows takes.
 constexpr Size kBytesPerGroup = 8192;
-// What all groups take together of every row, in what one list may.
-constexpr Size kListsOfGroups = 8;
 // As many are allowed whatever the memory.
 constexpr Size kSomeGroups = 20000;
 
@@ -89,12 +87,13 @@ class GroupEstimate final : public Estimate {
     return column_->finish(control);
   }
   const char* nothing_to_fit() const override { return column_->nothing_to_fit(); }
+  double nulls_read() const override { return column_->nulls_read(); }
   kde::SumsWork sums() const override { return column_->sums(); }
   kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
                   const kde::Control& control) noexcept override {
     if (kde::Status s = column_->fit(types, read, engine, control); !s.ok()) return s;
     density_ = column_->density();
-    return groups_.append(column_->options(), control, &density_, &report_, most_bytes());
+    return groups_.append(column_->options(), control, &density_, &report_, bytes());
   }
   void check(const kde::Status& status) const override { column_->check(status); }
   void describe(DensityFit* fit) const override;
@@ -104,10 +103,8 @@ class GroupEstimate final : public Estimate {
   Categories categories_[kde::kMaxGroupBy];
 
  private:
-  // Of all groups.
-  Size most_bytes() const {
-    return every_row_ ? Min(kListsOfGroups * column_->grid_bytes().most, kde::kMostGroupsBytes)
-                      : kde::kGroupsBytes;
+  kde::GroupsBytes bytes() const {
+    return every_row_ ? kde::GroupsBytes::of(column_->grid_bytes()) : kde::kGroupsBytes;
   }
   void read_whole(LookUp* look_up, Size budget, RowReader* reader);
 
@@ -227,7 +224,7 @@ void GroupEstimate::describe(DensityFit* fit) const {
         NOTICE,
         (errmsg("%zu groups of %zu share one density", report_.rest, report_.groups + report_.rest),
          errdetail("They have fewer rows than the others, and would take more than %zu kB.",
-                   Max(most_bytes(), Size{kde::kGroupsBytes}) >> 10)));
+                   bytes().many >> 10)));
   fit->record.model = model.data;
   fit->expected_error = expected_error_text(&density_.header());
 }

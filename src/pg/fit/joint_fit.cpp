@@ -207,8 +207,7 @@ Estimate* new_joint_estimate(const DensityRequest& request, MemoryContext contex
   kde::JointSampler::Options sampling;
   sampling.columns = request.key.columns;
   const ColumnTypes types = check_types(request.key);
-  for (int k = 0; k < sampling.columns; ++k)
-    sampling.chain[k] = kde::chain_of(types.value_type[k]);
+  for (int k = 0; k < sampling.columns; ++k) sampling.chain[k] = kde::chain_of(types.value_type[k]);
   if (request.asked.max_error > 0)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("max_relative_error is of densities of one column"),

@@ -13,6 +13,7 @@
 #include "pg/fit/column_fit.h"
 #include "pg/fit/road.h"
 #include "pg/fit/store.h"
+#include "pg/read/leaves.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
@@ -63,6 +64,7 @@ Settings settings_of_parts(const DensityRequest& request) {
   Settings out = {types.value_type[0], read_column_method(request.asked.method), 0,
                   request.key.measures};
   std::copy_n(types.value_type + 1, request.key.measures, out.measure_type);
+  out.grouped = request.key.groups > 0;
   return out;
 }
 
@@ -120,8 +122,8 @@ Parts match_parts(List* numbers, List* kept) {
 struct varlena* fit_part(const DensityRequest& request, Relation relation,
                          const ScanOptions& options, Proof* proof) {
   Road road;
-  road.begin(&request, 1, relation);
-  road.read(options, false);
+  road.begin(request);
+  road.read(relation, options, false);
   *proof = road.scan().proof;
   Datum density = 0;
   if (road.nothing_to_fit() == nullptr) {
@@ -352,10 +354,19 @@ void keep_parts(int64 id, const Parts& parts) {
   CommandCounterIncrement();
 }
 
+// "", or what groups there are; tells by a NOTICE of those that have none by themselves.
+const char* groups_text(const kde::Header& density) {
+  if (density.grouped == 0) return "";
+  const kde::GroupsHeader& h = kde::GroupsView(&density).header();
+  if (h.rest == 0) return psprintf(", %u groups", h.groups);
+  ereport(NOTICE, (errmsg("%u or more groups share one density", h.rest),
+                   errdetail("They have fewer rows than the others, in all parts or in one.")));
+  return psprintf(", %u groups, and %u or more that share one density", h.groups - 1, h.rest);
+}
+
 // Null, or of what densities are that are not added up.
 const char* why_not_added_up(const DensityRequest& request) {
   return request.key.columns > 1       ? "several columns"
-         : request.key.groups > 0      ? "groups"
          : is_category(request.key, 0) ? "categories"
                                        : nullptr;
 }
@@ -377,6 +388,14 @@ void check_incremental(const DensityRequest& request) {
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("densities of %s cannot be incremental", what),
                     errdetail("They are not added up."), errhint("Leave incremental out.")));
+  if (request.key.groups > 0 && is_of_shards(request.key.relation))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("densities with groups of a table in shards cannot be incremental"),
+                    errhint("Leave incremental out.")));
+  if (request.key.groups > 0 && request.asked.sample_rows != -1)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("densities with groups are incremental where every row is read"),
+                    errhint("Pass sample_rows => -1, or leave incremental out.")));
   if (const char* option = option_not_of_parts(request))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("%s is not for incremental densities", option),
@@ -384,8 +403,8 @@ void check_incremental(const DensityRequest& request) {
 }
 
 bool is_read_by_shard(const DensityRequest& request) {
-  return why_not_added_up(request) == nullptr && option_not_of_parts(request) == nullptr &&
-         is_of_shards(request.key.relation);
+  return why_not_added_up(request) == nullptr && request.key.groups == 0 &&
+         option_not_of_parts(request) == nullptr && is_of_shards(request.key.relation);
 }
 
 const char* fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit) {
@@ -441,8 +460,8 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
     if (!of_shards && !part->proof.known) proof = unproven(Unproven::by_parts, proof);
   }
   const int count = list_length(parts.all);
-  const char* model = psprintf("%d %s%s, %d read", count, of_shards ? "shard" : "part",
-                               count == 1 ? "" : "s", read);
+  const char* model = psprintf("%d %s%s, %d read%s", count, of_shards ? "shard" : "part",
+                               count == 1 ? "" : "s", read, groups_text(*header_of(sum)));
   MemoryContextSwitchTo(caller);
   const int64 id =
       store_value(request, counters, proof, PointerGetDatum(sum), model, elapsed_ms(start), fit);

@@ -1,5 +1,5 @@
-// The steps of the road: what the columns of one scan share among threads, what is stored, and what
-// is lost by that.
+// The steps of the road: what the densities of one scan share among threads, what is stored, and
+// what is lost by that.
 #include "pg/fit/road.h"
 
 #include "pg/base/fault.h"
@@ -16,6 +16,8 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 }
+
+#include <algorithm>
 
 namespace kde_pg {
 
@@ -34,82 +36,6 @@ Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
   if (request.key.groups > 0) return new_group_estimate(request, context);
   return new_column_estimate(request, context);
 }
-
-// Rows of several columns, each for an estimate of its own. They are gathered by column, and handed
-// on when there are many: then a column's summary stays in the processor's cache while its values
-// go into it, and threads share the columns: so many that where there is more to run than there are
-// processors, they seldom wait for each other's turn. Owns nothing: what it gathers lies in a
-// memory context.
-class FanOut final : public RowSink {
- public:
-  static constexpr std::size_t kRows = 65536, kBlocks = 65536;
-
-  FanOut(Estimate** estimates, int n, MemoryContext context) : estimates_(estimates), n_(n) {
-    const auto allocate = [context](Size bytes) { return MemoryContextAlloc(context, bytes); };
-    value_ = static_cast<double*>(allocate(sizeof(double) * kRows * static_cast<Size>(n)));
-    nulls_ = static_cast<uint16*>(allocate(sizeof(uint16) * kRows));
-    block_ = static_cast<uint32*>(allocate(sizeof(uint32) * kBlocks));
-  }
-
-  Categories* categories(int column) override { return estimates_[column]->categories(0); }
-  void begin_rows(bool every_row) override {
-    for (int k = 0; k < n_; ++k) estimates_[k]->begin_rows(every_row);
-  }
-
-  kde::Status add(const double* values, uint16 nulls) noexcept override {
-    for (int k = 0; k < n_; ++k) value_[static_cast<std::size_t>(k) * kRows + rows_] = values[k];
-    nulls_[rows_++] = nulls;
-    return rows_ == kRows ? hand_on() : kde::Status::success();
-  }
-  kde::Status begin_block() noexcept override {
-    if (blocks_ == kBlocks)
-      if (const kde::Status s = hand_on(); !s.ok()) return s;
-    block_[blocks_++] = static_cast<uint32>(rows_);
-    return kde::Status::success();
-  }
-  // At the end of a scan: what is left.
-  kde::Status hand_on() noexcept {
-    kde::Status status[kde::kMaxColumns];
-    kde::Control control = begin_core_work(chosen_threads());
-    control.on_progress = nullptr;  // the scan is shown
-    const kde::Status all = kde::share_items(
-        control, n_,
-        [this, &status](std::int64_t k, const kde::Control&) { status[k] = hand_on(k); });
-    rows_ = blocks_ = 0;
-    for (int k = 0; k < n_; ++k)
-      if (!status[k].ok()) return status[k];
-    return all;
-  }
-
- private:
-  kde::Status hand_on(std::int64_t k) const noexcept {
-    Estimate* estimate = estimates_[k];
-    const double* value = value_ + static_cast<std::size_t>(k) * kRows;
-    const auto is_null = [this, k](std::size_t row) { return ((nulls_[row] >> k) & 1) != 0; };
-    std::size_t block = 0;
-    for (std::size_t row = 0;;) {
-      for (; block < blocks_ && block_[block] == row; ++block)
-        if (const kde::Status s = estimate->begin_block(); !s.ok()) return s;
-      if (row == rows_) break;
-      if (is_null(row)) {
-        if (const kde::Status s = estimate->add(value + row++, 1); !s.ok()) return s;
-        continue;
-      }
-      const std::size_t first = row;
-      const std::size_t end = block < blocks_ ? block_[block] : rows_;
-      while (row < end && !is_null(row)) ++row;
-      if (const kde::Status s = estimate->add_rows({value + first, row - first}); !s.ok()) return s;
-    }
-    return kde::Status::success();
-  }
-
-  Estimate** estimates_;
-  int n_;
-  double* value_;  // column by column
-  uint16* nulls_;  // as they came
-  uint32* block_;  // before which of the rows each block begins
-  std::size_t rows_ = 0, blocks_ = 0;
-};
 
 // Whoever asks for fewer than there were may not know that there were some.
 void report_lost_measures(const DensityKey& key) {
@@ -153,8 +79,6 @@ void settle_counters(Relation relation, const ScanResult& scan, Operation operat
                    errhint("Set max_age with kde_set_refresh().")));
 }
 
-bool has_exact_sums(const Estimate* estimate) { return estimate->sums().sums > 0; }
-
 }  // namespace
 
 void begin_to_store(const DensityRequest& request) {
@@ -191,82 +115,124 @@ ScanOptions scan_options(const DensityRequest& request, int64 blocks) {
   return options;
 }
 
-void Road::begin(const DensityRequest* requests, int n, Relation relation) {
+void Road::begin(const DensityRequest& request) {
   *this = Road();
-  requests_ = requests;
-  n_ = n;
-  relation_ = relation;
+  request_ = &request;
   INSTR_TIME_SET_CURRENT(begun_);
   context_ = AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
-  Categories* first = nullptr;
-  key_ = requests[0].key;
-  key_.columns = n > 1 ? n : key_.columns;
-  for (int k = 0; k < n; ++k) {
-    if (n > 1) key_.column[k] = requests[k].key.column[0];
-    estimate_[k] = new_estimate(requests[k], context_);
-    types_[k] = check_types(requests[k].key);
-    Categories* own = n > 1 ? estimate_[k]->categories(0) : nullptr;
-    if (own == nullptr) continue;
-    if (first != nullptr) own->share_limit(first);
-    first = own;
-  }
+  estimate_ = new_estimate(request, context_);
+  types_ = check_types(request.key);
+  reading_.key = &request.key;
+  reading_.options = scan_options(request);
+  reading_.sink = estimate_;
 }
 
 void Road::begin_again() {
   const instr_time begun = begun_;
   end();
-  begin(requests_, n_, relation_);
+  begin(*request_);
   begun_ = begun;
 }
 
-void Road::read(const ScanOptions& options, bool to_store) {
+void Road::end() {
+  if (context_ != nullptr) MemoryContextDelete(context_);
+  context_ = nullptr;
+}
+
+void Road::share_memory(const Road& other) {
+  Categories* own = estimate_->categories(0);
+  Categories* with = other.estimate_->categories(0);
+  if (own != nullptr && with != nullptr) own->share_limit(with);
+}
+
+DensityKey Road::key_of(Road* const* roads, int n) {
+  DensityKey key;
+  key.relation = roads[0]->request_->key.relation;
+  for (int k = 0; k < n; ++k) {
+    const DensityKey& own = roads[k]->request_->key;
+    for (int i = 0; i < own.columns && key.columns < kde::kMaxColumns; ++i)
+      if (find_column(key, own.column[i]) < 0) key.column[key.columns++] = own.column[i];
+  }
+  return key;
+}
+
+void Road::read(Road* const* roads, int n, Relation relation, bool to_store) {
+  auto** left = static_cast<Road**>(palloc(sizeof(Road*) * n));
+  auto** reading = static_cast<Reading**>(palloc(sizeof(Reading*) * n));
+  const Oid oid = RelationGetRelid(relation);
+  for (;;) {
+    int size = 0;
+    for (int k = 0; k < n; ++k) {
+      if (roads[k]->is_read()) continue;
+      roads[k]->reading_.value_types = roads[k]->types_.value_type;
+      reading[size] = &roads[k]->reading_;
+      left[size++] = roads[k];
+    }
+    if (size == 0) break;
+    instr_time start;
+    INSTR_TIME_SET_CURRENT(start);
+    Counters counters;
+    if (to_store) counters = is_of_shards(oid) ? shard_counters(oid) : read_counters(oid);
+    scan_rows(relation, reading, size);
+    const auto end = std::partition(left, left + size, [](Road* road) { return road->is_read(); });
+    if (to_store)
+      settle_counters(relation, left[0]->scan(), left[0]->request_->operation, &counters);
+    const double each_ms = elapsed_ms(start) / static_cast<double>(end - left);
+    std::for_each(left, end, [&](Road* road) {
+      road->counters_ = counters;
+      road->scan_ms_ = each_ms;
+    });
+  }
+  pfree(reading);
+  pfree(left);
+}
+
+void Road::read(Relation relation, const ScanOptions& options, bool to_store) {
+  reading_.options = options;
+  Road* const roads[] = {this};
+  read(roads, 1, relation, to_store);
+  finish(roads, 1);
+}
+
+void Road::finish(Road* const* roads, int n) {
   instr_time start;
   INSTR_TIME_SET_CURRENT(start);
-  const Oid oid = RelationGetRelid(relation_);
-  if (to_store) counters_ = is_of_shards(oid) ? shard_counters(oid) : read_counters(oid);
-  if (n_ == 1) {
-    scan_rows(relation_, key_, types_[0].value_type, options, estimate_[0], &scan_);
-  } else {
-    kde::ValueType type[kde::kMaxColumns];
-    for (int k = 0; k < n_; ++k) type[k] = types_[k].value_type[0];
-    FanOut sink(estimate_, n_, context_);
-    scan_rows(relation_, key_, type, options, &sink, &scan_);
-    check_status(sink.hand_on(), psprintf("read %s", describe_columns(key_)));
+  for (int k = 0; k < n; ++k) {
+    const Road& road = *roads[k];
+    if (!road.reading_.status.ok())
+      road.estimate_->raise(road.reading_.status,
+                            psprintf("read %s", describe_columns(road.request_->key)));
+    road.estimate_->scanned();
   }
-  if (to_store) settle_counters(relation_, scan_, requests_[0].operation, &counters_);
-  for (int k = 0; k < n_; ++k) estimate_[k]->scanned();
-  finish();
-  scan_ms_ = elapsed_ms(start) / n_;
+  auto* status = static_cast<kde::Status*>(palloc(sizeof(kde::Status) * n));
+  for (int k = 0; k < n; ++k) status[k] = kde::Status();
+  kde::Control control = begin_core_work(n > 1 ? chosen_threads() : 1);
+  control.on_progress = nullptr;  // the scan is shown
+  const kde::Status all =
+      kde::share_items(control, n, [roads, status](std::int64_t k, const kde::Control& own) {
+        status[k] = roads[k]->estimate_->finish(own);
+      });
+  for (int k = 0; k < n; ++k) {
+    Road* road = roads[k];
+    road->estimate_->check(all);
+    road->estimate_->check(status[k]);
+    road->why_ = road->estimate_->nothing_to_fit();
+    road->scan_ms_ += elapsed_ms(start) / n;
+  }
+  pfree(status);
   KDE_FAULT("fit.scanned");
 }
 
-void Road::finish() {
-  kde::Status status[kde::kMaxColumns];
-  kde::Control control = begin_core_work(n_ > 1 ? chosen_threads() : 1);
-  control.on_progress = nullptr;  // the scan is shown
-  const kde::Status all =
-      kde::share_items(control, n_, [this, &status](std::int64_t k, const kde::Control& own) {
-        status[k] = estimate_[k]->finish(own);
-      });
-  for (int k = 0; k < n_; ++k) {
-    estimate_[k]->check(all);
-    estimate_[k]->check(status[k]);
-    why_[k] = estimate_[k]->nothing_to_fit();
-  }
-}
-
-void Road::check_something_to_fit() const {
-  if (why_[0] != nullptr) raise_nothing_to_fit(relation_, key_, why_[0]);
+void Road::check_something_to_fit(Relation relation) const {
+  if (why_ != nullptr) raise_nothing_to_fit(relation, request_->key, why_);
 }
 
 // By itself, by a device perhaps, which one at a time may ask.
-void Road::fit_alone(int k) {
-  Estimate* estimate = estimate_[k];
-  Chosen& chosen = chosen_[k];
-  const kde::SumsWork sums = estimate->sums();
+void Road::fit_alone() {
+  const kde::SumsWork sums = estimate_->sums();
   kde::Engine engine = chosen_engine();
   MemoryContext caller = MemoryContextSwitchTo(context_);
-  choose_device(sums, &engine, &chosen.device);
+  choose_device(sums, &engine, &chosen_.device);
   MemoryContextSwitchTo(caller);
   kde::Control control;
   kde::Status status;
@@ -274,41 +240,47 @@ void Road::fit_alone(int k) {
   INSTR_TIME_SET_CURRENT(begun);
   for (;;) {
     control = begin_core_work(chosen_threads());
-    status = estimate->fit(types_[k], scan_, engine, control);
-    if (!begin_anew(status, sums, &engine, &chosen.device)) break;
-    chosen.abandoned_ms = elapsed_ms(begun);
+    status = estimate_->fit(types_, scan(), engine, control);
+    if (!begin_anew(status, sums, &engine, &chosen_.device)) break;
+    chosen_.abandoned_ms = elapsed_ms(begun);
   }
-  estimate->check(status);
-  report_device(chosen.device);
-  chosen.threads = control.threads;
+  estimate_->check(status);
+  report_device(chosen_.device);
+  chosen_.threads = control.threads;
 }
 
 // Those without exact sums over pairs.
-void Road::fit_side_by_side() {
+void Road::fit_side_by_side(Road* const* roads, int n) {
   progress_phase(Phase::estimating);
   const kde::Engine engine = chosen_engine();
-  kde::Status status[kde::kMaxColumns];
-  const kde::Status all =
-      kde::share_items(begin_core_work(chosen_threads()), n_,
-                       [this, &engine, &status](std::int64_t k, const kde::Control& control) {
-                         if (why_[k] == nullptr && !has_exact_sums(estimate_[k]))
-                           status[k] = estimate_[k]->fit(types_[k], scan_, engine, control);
-                       });
+  auto* status = static_cast<kde::Status*>(palloc(sizeof(kde::Status) * n));
+  for (int k = 0; k < n; ++k) status[k] = kde::Status();
+  const kde::Status all = kde::share_items(
+      begin_core_work(chosen_threads()), n,
+      [=, &engine](std::int64_t k, const kde::Control& control) {
+        Road* road = roads[k];
+        if (road->why_ == nullptr && !road->has_exact_sums())
+          status[k] = road->estimate_->fit(road->types_, road->scan(), engine, control);
+      });
   check_status(all, "fit densities");
-  for (int k = 0; k < n_; ++k) estimate_[k]->check(status[k]);
+  for (int k = 0; k < n; ++k) roads[k]->estimate_->check(status[k]);
+  pfree(status);
 }
 
-void Road::fit() {
-  if (n_ > 1) fit_side_by_side();
-  for (int k = 0; k < n_; ++k)
-    if (n_ == 1 || (why_[k] == nullptr && has_exact_sums(estimate_[k]))) fit_alone(k);
+void Road::fit(Road* const* roads, int n) {
+  if (n > 1) fit_side_by_side(roads, n);
+  for (int k = 0; k < n; ++k)
+    if (n == 1 || (roads[k]->why_ == nullptr && roads[k]->has_exact_sums())) roads[k]->fit_alone();
   KDE_FAULT("fit.estimated");
 }
 
-void Road::store(int k, const DensityRequest& request, const Estimate& estimate,
-                 DensityFit* fit) const {
+void Road::fit() {
+  Road* const roads[] = {this};
+  fit(roads, 1);
+}
+
+void Road::store(const DensityRequest& request, const Estimate& estimate, DensityFit* fit) const {
   const DensityKey& key = request.key;
-  const Chosen& chosen = chosen_[k];
   *fit = {};
   FitRecord& record = fit->record;
   record.density =
@@ -316,28 +288,28 @@ void Road::store(int k, const DensityRequest& request, const Estimate& estimate,
   estimate.describe(fit);
   fit->bytes = estimate.density().size();
   record.request = request.asked;
-  record.proof = scan_.proof;
+  record.proof = scan().proof;
   record.counters = counters_;
   record.scan_ms = scan_ms_;
-  record.select_ms += chosen.abandoned_ms;
-  record.table_rows = table_rows(key, counters_, scan_.table_rows, record.table_rows);
+  record.select_ms += chosen_.abandoned_ms;
+  record.table_rows = table_rows(key, counters_, scan().table_rows, record.table_rows);
   // Both are of the sums over pairs.
   const bool used_sums = record.bandwidth_rows > 0;
-  record.threads = used_sums ? chosen.threads : 1;
+  record.threads = used_sums ? chosen_.threads : 1;
   if (!used_sums) {
     record.engine = nullptr;
   } else if (record.engine == nullptr) {
-    record.engine = used_engine_name(chosen.device);
+    record.engine = used_engine_name(chosen_.device);
   }
   progress_phase(Phase::storing);
   if (request.locked == nullptr) report_lost_measures(key);
   catalog_store(key, record, request.locked);
 }
 
-void Road::store(int k, DensityFit* fit) const {
-  const DensityRequest& request = requests_[k];
-  store(k, request, *estimate_[k], fit);
-  const Estimate* of_column = estimate_[k]->of_column();
+void Road::store(DensityFit* fit) const {
+  const DensityRequest& request = *request_;
+  store(request, *estimate_, fit);
+  const Estimate* of_column = estimate_->of_column();
   // Not by a refresh: it may have been dropped, or have settings of its own. Nor if another session
   // is fitting it, or the one there is was asked for otherwise.
   if (of_column != nullptr && request.operation == Operation::fit) {
@@ -350,7 +322,7 @@ void Road::store(int k, DensityFit* fit) const {
     const CatalogEntry* before = locked ? catalog_entry(column.key) : nullptr;
     DensityFit beside;
     if (locked && (before == nullptr || is_covered(*before, column)))
-      store(k, column, *of_column, &beside);
+      store(column, *of_column, &beside);
   }
   log_long_fit(request.key, fit->record, fit->sample_rows, begun_);
 }

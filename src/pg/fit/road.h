@@ -1,6 +1,6 @@
 // The road of every fit: read the rows once, end the reading, choose the bandwidth and estimate (by
-// a device where that is faster, anew where it fails), and store. One scan serves a density, or one
-// of each of several columns.
+// a device where that is faster, anew where it fails), and store. One scan serves the roads of all
+// densities of a table that read the same rows.
 #pragma once
 
 #include "pg/device/device.h"
@@ -25,34 +25,48 @@ void log_long_fit(const DensityKey& key, const FitRecord& record, int64 sample_r
 // What a request reads. blocks: at most; 0: as the option says.
 ScanOptions scan_options(const DensityRequest& request, int64 blocks = 0);
 
-// Trivially destructible: what it holds goes with its memory context, of the one that was current at
-// begin().
+// Densities that are read for at once, at most: each has its cells or its sample in memory.
+inline constexpr int kMostOfScan = 32;
+
+// That of one density. Trivially destructible: what it holds goes with its memory context, of the
+// one that was current at begin().
 class Road {
  public:
-  // n requests (at most kde::kMaxColumns), of one column each where there are several; they outlive
-  // it. relation: of open_maintained_relation(), checked by check_kind(). Errors: 22023 for a method
-  // or a sample's size, 54000 for one beyond maintenance_work_mem, 42804 for a type of column that
-  // no density can hold.
-  void begin(const DensityRequest* requests, int n, Relation relation);
+  // request: outlives it. Errors: 22023 for a method or a sample's size, 54000 for one beyond
+  // maintenance_work_mem, 42804 for a type of column that no density can hold.
+  void begin(const DensityRequest& request);
   // For another reading of the same.
   void begin_again();
-  void end() { MemoryContextDelete(context_); }
+  void end();
+  // What both hold of categories has one limit.
+  void share_memory(const Road& other);
 
-  // Reads the rows, and ends the reading. to_store: notes what counts as changed since. Errors:
-  // those of reading.
-  void read(const ScanOptions& options, bool to_store);
-  // Why there is nothing to fit the k-th density to; null: there is. By read().
-  const char* nothing_to_fit(int k = 0) const { return why_[k]; }
-  // The error 55000 that says so.
-  void check_something_to_fit() const;
+  bool is_read() const { return reading_.done; }
+
+  // As which the work on several is shown: by their columns, as far as a key has room.
+  static DensityKey key_of(Road* const* roads, int n);
+  // The steps, in their order, of several of one relation at once.
+  // Reads the rows of those that have not been read. relation: of open_maintained_relation(),
+  // checked by check_kind(). to_store: notes what counts as changed since. Errors: those of reading.
+  static void read(Road* const* roads, int n, Relation relation, bool to_store);
+  // Ends the reading. Errors: what came of the rows.
+  static void finish(Road* const* roads, int n);
   // Fits to what was read, of each where there is something to fit to.
-  void fit();
-  // The k-th, and beside one with groups the column's own where it is fitted for the first time or
-  // in place of what was asked for alike.
-  void store(int k, DensityFit* fit) const;
+  static void fit(Road* const* roads, int n);
 
-  const Estimate& estimate(int k = 0) const { return *estimate_[k]; }
-  const ScanResult& scan() const { return scan_; }
+  // Of one alone: reads and ends it; fits.
+  void read(Relation relation, const ScanOptions& options, bool to_store);
+  void fit();
+  // Stores it, and beside one with groups the column's own where it is fitted for the first time or
+  // in place of what was asked for alike.
+  void store(DensityFit* fit) const;
+
+  // After finish(): why there is nothing to fit a density to; null: there is.
+  const char* nothing_to_fit() const { return why_; }
+  // The error 55000 that says so.
+  void check_something_to_fit(Relation relation) const;
+  const Estimate& estimate() const { return *estimate_; }
+  const ScanResult& scan() const { return reading_.result; }
 
  private:
   // How the bandwidth was chosen.
@@ -62,24 +76,21 @@ class Road {
     int threads = 1;
   };
 
-  void finish();
-  void fit_side_by_side();
-  void fit_alone(int k);
-  void store(int k, const DensityRequest& request, const Estimate& estimate, DensityFit* fit) const;
+  static void fit_side_by_side(Road* const* roads, int n);
+  bool has_exact_sums() const { return estimate_->sums().sums > 0; }
+  void fit_alone();
+  void store(const DensityRequest& request, const Estimate& estimate, DensityFit* fit) const;
 
-  const DensityRequest* requests_;
-  int n_;
-  Relation relation_;
-  MemoryContext context_;
-  DensityKey key_;  // of all columns
-  Estimate* estimate_[kde::kMaxColumns];
-  ColumnTypes types_[kde::kMaxColumns];
-  const char* why_[kde::kMaxColumns];
-  Chosen chosen_[kde::kMaxColumns];
-  instr_time begun_;
-  ScanResult scan_;
-  double scan_ms_;     // a density's share
+  const DensityRequest* request_;
+  MemoryContext context_ = nullptr;
+  Estimate* estimate_;
+  ColumnTypes types_;
+  Reading reading_;
+  double scan_ms_;     // its share
   Counters counters_;  // before the rows were read
+  const char* why_ = nullptr;
+  Chosen chosen_;
+  instr_time begun_;
 };
 
 }  // namespace kde_pg

@@ -130,28 +130,33 @@ void put_row(Tuplestorestate* rows, TupleDesc desc, const Column& column) {
 }
 
 void fit_together(Column** columns, int n, const DensityRequest* requests, Relation relation) {
-  Road road;
-  road.begin(requests, n, relation);
-  DensityKey all;
-  all.relation = RelationGetRelid(relation);
-  all.columns = n;
-  for (int k = 0; k < n; ++k) all.column[k] = requests[k].key.column[0];
-  progress_begin(all, Operation::fit);
-  for (int k = 0; k < n; ++k) catalog_lock(requests[k].key);
-  road.read(scan_options(requests[0]), true);
-  road.fit();
+  auto* road = static_cast<Road*>(palloc(sizeof(Road) * n));
+  auto** roads = static_cast<Road**>(palloc(sizeof(Road*) * n));
+  const Road* first = nullptr;  // of a category: all of them have one limit
   for (int k = 0; k < n; ++k) {
-    columns[k]->reason = road.nothing_to_fit(k);
-    if (columns[k]->reason == nullptr) road.store(k, &columns[k]->fit);
+    roads[k] = new (&road[k]) Road;
+    road[k].begin(requests[k]);
+    if (!is_category(requests[k].key, 0)) continue;
+    if (first != nullptr) road[k].share_memory(*first);
+    first = &road[k];
+  }
+  progress_begin(Road::key_of(roads, n), Operation::fit);
+  for (int k = 0; k < n; ++k) catalog_lock(requests[k].key);
+  Road::read(roads, n, relation, true);
+  Road::finish(roads, n);
+  Road::fit(roads, n);
+  for (int k = 0; k < n; ++k) {
+    columns[k]->reason = road[k].nothing_to_fit();
+    if (columns[k]->reason == nullptr) road[k].store(&columns[k]->fit);
   }
   progress_end();
-  road.end();
+  for (int k = 0; k < n; ++k) road[k].end();
 }
 
 // Columns that shards summarise by themselves are fitted one by one, the others by one scan.
 void fit_columns(List* columns, const FitRequest& asked, Relation relation) {
-  DensityRequest together[kde::kMaxColumns];
-  Column* of[kde::kMaxColumns];
+  DensityRequest together[kMostOfScan];
+  Column* of[kMostOfScan];
   int size = 0;
   ListCell* cell;
   foreach (cell, columns) {
@@ -167,7 +172,7 @@ void fit_columns(List* columns, const FitRequest& asked, Relation relation) {
     }
     of[size] = column;
     together[size++] = request;
-    if (size < kde::kMaxColumns) continue;
+    if (size < kMostOfScan) continue;
     fit_together(of, size, together, relation);
     size = 0;
   }

@@ -118,14 +118,14 @@ BlockNumber foreign_blocks(Relation rel, const char* query, bool has_condition) 
 }
 
 void read_foreign_blocks(const char* query, bool has_condition, const uint64* chosen, uint64 count,
-                         uint64 first, int64 blocks_before, RowReader* reader) {
+                         uint64 first, int64 blocks_before, RowReaders* readers) {
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   SPIPlanPtr plan = prepare_range(query, has_condition);
   for (uint64 i = 0; i < count; ++i) {
-    reader->begin_block();
+    readers->begin_block();
     Datum ends[2] = {block_begin(chosen[i] - first), block_begin(chosen[i] - first + 1)};
     Portal portal = SPI_cursor_open(nullptr, plan, ends, nullptr, true);
-    reader->take_all(portal, 1, nullptr, nullptr);
+    readers->take_all(portal, 1, nullptr, nullptr);
     SPI_cursor_close(portal);
     for (const Datum end : ends) pfree(DatumGetPointer(end));
     progress_done(blocks_before + static_cast<int64>(i) + 1);

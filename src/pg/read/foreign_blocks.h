@@ -16,7 +16,7 @@ extern "C" {
 
 namespace kde_pg {
 
-class RowReader;
+class RowReaders;
 
 // One more than the last block that may have a row; 0 where they cannot be read by block: another
 // wrapper than postgres_fdw, what is no table with blocks over there (a view, a partitioned table,
@@ -28,6 +28,6 @@ BlockNumber foreign_blocks(Relation rel, const char* query, bool has_condition);
 // The blocks chosen[0 .. count-1] - first, in ascending order, each by a query; begins each of
 // them, also those without rows. blocks_before: read of the leaves before.
 void read_foreign_blocks(const char* query, bool has_condition, const uint64* chosen, uint64 count,
-                         uint64 first, int64 blocks_before, RowReader* reader);
+                         uint64 first, int64 blocks_before, RowReaders* readers);
 
 }  // namespace kde_pg

@@ -157,13 +157,13 @@ void RowReader::take_computed(TupleTableSlot* slot) {
   ResetExprContext(context_);
 }
 
-void RowReader::take(HeapTuple tuple, TupleDesc desc) {
+void RowReader::take(HeapTuple tuple, TupleDesc desc, int before) {
   double values[kde::kMaxColumns];
   uint16 nulls = 0;
   MemoryContext previous = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
   for (int k = 0; k < key_->columns; ++k) {
     bool is_null;
-    const Datum value = heap_getattr(tuple, k + 1, desc, &is_null);
+    const Datum value = heap_getattr(tuple, before + k + 1, desc, &is_null);
     put(k, value, is_null, values, &nulls);
   }
   MemoryContextSwitchTo(previous);
@@ -171,7 +171,28 @@ void RowReader::take(HeapTuple tuple, TupleDesc desc) {
   if (++rows_since_breath_ >= kRowsPerBreath) take_breath();
 }
 
-void RowReader::take_all(Portal portal, double keep, kde::Random* random, int64* rows) {
+void RowReaders::begin_leaf(Relation relation, Relation leaf) {
+  attributes_ = InvalidAttrNumber;
+  for (int k = 0; k < n_; ++k) {
+    reader_[k].begin_leaf(relation, leaf);
+    attributes_ = Max(attributes_, reader_[k].attributes());
+  }
+}
+
+void RowReaders::take(TupleTableSlot* slot) {
+  if (attributes_ > 0) slot_getsomeattrs(slot, attributes_);  // once for all of them
+  for (int k = 0; k < n_; ++k) reader_[k].take(slot);
+}
+
+void RowReaders::take(HeapTuple tuple, TupleDesc desc) {
+  int before = 0;
+  for (int k = 0; k < n_; ++k) {
+    reader_[k].take(tuple, desc, before);
+    before += reader_[k].columns();
+  }
+}
+
+void RowReaders::take_all(Portal portal, double keep, kde::Random* random, int64* rows) {
   constexpr long kRowsPerFetch = 10000;
   for (uint64 fetched = kRowsPerFetch; fetched == kRowsPerFetch;) {
     SPI_cursor_fetch(portal, true, kRowsPerFetch);

@@ -10,6 +10,8 @@ extern "C" {
 #include "utils/snapshot.h"
 }
 
+#include <span>
+
 namespace kde_pg {
 
 class Categories;
@@ -27,6 +29,12 @@ class RowSink {
   virtual Categories* categories(int) { return nullptr; }
   // values: one for each column of the key; bit k of nulls: column k is null, and its value 0.
   virtual kde::Status add(const double* values, uint16 nulls) noexcept = 0;
+  // Of one column, rows of the block that was begun last; no value is NULL. As add() of each.
+  virtual kde::Status add_rows(std::span<const double> values) noexcept {
+    for (const double& x : values)
+      if (const kde::Status s = add(&x, 0); !s.ok()) return s;
+    return kde::Status::success();
+  }
   // The rows to come lie in the next block that was chosen, in their order; it may have none.
   virtual kde::Status begin_block() noexcept = 0;
   // Before the rows: whether all there are will come.

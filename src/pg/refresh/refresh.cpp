@@ -58,27 +58,30 @@ double cost_of(const FitRecord& record) {
   return record.scan_ms + record.select_ms + record.estimate_ms;
 }
 
-// The fit as it was asked for.
-DensityRequest request_of(LockedDensity* locked, Relation relation) {
+// The fit as it was asked for. seed: where none was given.
+DensityRequest request_of(LockedDensity* locked, Relation relation, int64 seed) {
   const CatalogEntry& entry = *locked->entry;
   DensityRequest request;
   request.key = analysed_key(entry, relation);
   request.asked = entry.request;
-  if (!request.asked.seed_given) request.asked.seed = random_seed();
+  if (!request.asked.seed_given) request.asked.seed = seed;
   if (entry.key.columns == 1) request.kernel = catalog_kernel(entry);
   request.operation = Operation::refresh;
   request.locked = locked;
   return request;
 }
 
-// Fits it as it was asked for. Milliseconds that took.
-double refit(LockedDensity* locked, Relation relation, bool every_part) {
-  DensityFit fit;
-  DensityRequest request = request_of(locked, relation);
-  request.every_part = every_part;
-  fit_density(request, relation, &fit);
-  return cost_of(fit.record);
-}
+// One of those that are refreshed together.
+struct Work {
+  const RefreshItem* item;
+  RefreshResult result;
+  // Of one that is to be fitted:
+  bool due;
+  LockedDensity locked;
+  DensityRequest request;
+  bool has_road;
+  Road road;
+};
 
 void note_failures(Upkeep* upkeep, int failures, const char* error) {
   upkeep->failures = failures;
@@ -138,13 +141,14 @@ bool lock_density(const RefreshItem& item, bool wait, LockedDensity* locked,
   return true;
 }
 
-// The work itself, in the subtransaction. *result is complete unless it raises.
-void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation relation,
-                    RefreshResult* result) {
-  LockedDensity locked;
-  if (!lock_density(item, how.wait, &locked, result)) return;
+// What is decided under the key's lock: *work is complete, but for the fit where it is due.
+void decide(Work* work, const RefreshHow& how, Relation relation, int64 seed) {
+  const RefreshItem& item = *work->item;
+  RefreshResult* result = &work->result;
+  if (!lock_density(item, how.wait, &work->locked, result)) return;
   KDE_FAULT("refresh.locked");
-  CatalogEntry& entry = *locked.entry;
+  CatalogEntry& entry = *work->locked.entry;
+  Upkeep& upkeep = work->locked.upkeep;
   Proof renewed;
   if (!how.force && may_be_renewed(item.relation, entry.proof) &&
       renew_proof(item.relation, entry.proof, &renewed)) {
@@ -154,18 +158,18 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   const Counters now =
       read_counters(item.relation,
                     is_of_shards(item.relation) ? AskPlanner::built_in_functions : AskPlanner::yes);
-  Staleness staleness = staleness_of(entry, locked.upkeep, now, pace_of(how.background));
+  Staleness staleness = staleness_of(entry, upkeep, now, pace_of(how.background));
   AsOwner owner;
   owner.begin(relation);
-  if (!how.force && wants_drift(staleness, locked.upkeep, entry.cost_ms, how)) {
-    measure_drift(&locked, analysed_key(entry, relation), relation, kDriftSampleRows, random_seed(),
-                  nullptr);
-    staleness = staleness_of(entry, locked.upkeep, now, pace_of(how.background));
+  if (!how.force && wants_drift(staleness, upkeep, entry.cost_ms, how)) {
+    measure_drift(&work->locked, analysed_key(entry, relation), relation, kDriftSampleRows,
+                  random_seed(), nullptr);
+    staleness = staleness_of(entry, upkeep, now, pace_of(how.background));
   }
   // Where nothing is known (after a restore) changes are counted from here on.
-  if (!locked.upkeep.counters.known && now.known) {
-    locked.upkeep.counters = now;
-    upkeep_write(&locked.upkeep);
+  if (!upkeep.counters.known && now.known) {
+    upkeep.counters = now;
+    upkeep_write(&upkeep);
   }
   result->changed_rows = staleness.told();
   result->reason = staleness_text(staleness);
@@ -173,35 +177,48 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
     const bool is_fresh = staleness.why == StaleFor::nothing;
     result->action = is_fresh ? RefreshAction::fresh : RefreshAction::unknown;
     // What failed before, as while its table was restored, is no failure any more.
-    if (locked.upkeep.failures != 0 && (how.background || is_fresh))
-      note_failures(&locked.upkeep, 0, nullptr);
+    if (upkeep.failures != 0 && (how.background || is_fresh)) note_failures(&upkeep, 0, nullptr);
   } else {
     if (!staleness.due()) result->reason = "asked for";
     KDE_FAULT("refresh.stale");
-    result->total_ms = refit(&locked, relation, how.force || staleness.anew());
-    result->action = RefreshAction::refitted;
-    KDE_FAULT("refresh.refitted");
+    work->request = request_of(&work->locked, relation, seed);
+    work->request.every_part = how.force || staleness.anew();
+    work->has_road = begin_road(work->request, relation, &work->road);
+    work->due = true;
   }
   owner.end();
 }
 
-void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
-                               RefreshResult* result) {
-  Relation relation = nullptr;
+// Opens and locks the table, and decides.
+void begin_refresh(Work* work, const RefreshHow& how, int64 seed) {
+  const Oid oid = work->item->relation;
   if (how.wait) {
-    LockRelationOid(item.relation, AccessShareLock);
-  } else if (!ConditionalLockRelationOid(item.relation, AccessShareLock)) {
-    return skip(result, "its table is locked");
+    LockRelationOid(oid, AccessShareLock);
+  } else if (!ConditionalLockRelationOid(oid, AccessShareLock)) {
+    return skip(&work->result, "its table is locked");
   }
-  relation = try_relation_open(item.relation, NoLock);
-  if (relation == nullptr) return skip(result, "its table was dropped");
-  check_may_maintain(item.relation);
+  Relation relation = try_relation_open(oid, NoLock);
+  if (relation == nullptr) return skip(&work->result, "its table was dropped");
+  check_may_maintain(oid);
   check_kind(relation);
-  if (!how.wait && !lock_leaves(item.relation)) {
-    relation_close(relation, NoLock);
-    return skip(result, "one of its partitions is locked");
-  }
-  refresh_locked(item, how, relation, result);
+  if (how.wait || lock_leaves(oid))
+    decide(work, how, relation, seed);
+  else
+    skip(&work->result, "one of its partitions is locked");
+  relation_close(relation, NoLock);
+}
+
+// Fits what is due, as the table's owner.
+void end_refresh(Work* work) {
+  Relation relation = relation_open(work->item->relation, NoLock);
+  AsOwner owner;
+  owner.begin(relation);
+  DensityFit fit;
+  fit_density(work->request, relation, work->has_road ? &work->road : nullptr, &fit);
+  work->result.total_ms = cost_of(fit.record);
+  work->result.action = RefreshAction::refitted;
+  KDE_FAULT("refresh.refitted");
+  owner.end();
   relation_close(relation, NoLock);
 }
 
@@ -279,56 +296,153 @@ List* refresh_items(Oid relation, bool background) {
   return items;
 }
 
+List* take_table(List** items) {
+  const Oid relation = static_cast<const RefreshItem*>(linitial(*items))->relation;
+  List* of_table = NIL;
+  ListCell* cell;
+  foreach (cell, *items) {
+    auto* item = static_cast<RefreshItem*>(lfirst(cell));
+    if (item->relation != relation) continue;
+    of_table = lappend(of_table, item);
+    *items = foreach_delete_current(*items, cell);
+  }
+  return of_table;
+}
+
 void note_refresh_failure(const RefreshItem& item, const char* error) { note_another(item, error); }
 
-RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
-  RefreshResult result = {};
-  result.action = RefreshAction::failed;
-  result.key.relation = item.relation;
-  result.key.filter = "";
-  result.changed_rows = -1;
+namespace {
+
+// What becomes of an error, which the subtransaction has undone. Raises what ends more.
+void settle_error(const ErrorData& error, const RefreshHow& how, Work* work) {
+  const RefreshItem& item = *work->item;
+  RefreshResult* result = &work->result;
+  work->due = false;
+  // Who does not wait is not kept waiting for the catalog either: lock_timeout, not a failure.
+  if (!how.wait && error.sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
+    return skip(result, "its table or the catalog is locked");
+  const bool no_rows = how.background && is_nothing_to_fit(error);
+  if (no_rows) {
+    skip(result, "it has no rows");
+  } else {
+    result->action = RefreshAction::failed;
+    result->reason =
+        error.detail != nullptr ? psprintf("%s: %s", error.message, error.detail) : error.message;
+    result->sqlstate = error.sqlerrcode;
+    result->hint = error.hint;
+    KDE_FAULT("refresh.failed");
+  }
+  PushActiveSnapshot(GetTransactionSnapshot());
+  note_another(item, no_rows ? nullptr : result->reason);
+  PopActiveSnapshot();
+  if (no_rows) return;
+  // Who may maintain a table need not be allowed to read it, and an error may quote a value.
+  if (get_rel_name(item.relation) == nullptr || !is_owner(item.relation)) {
+    result->reason = psprintf("an error with SQLSTATE %s", unpack_sql_state(result->sqlstate));
+    result->hint = "The owner of the table finds it in kde_densities_full.refresh_error.";
+  }
+  KDE_FAULT("refresh.noted");
+}
+
+// Does a part of the work on so many in a subtransaction. Null, or the error, whose effects are undone;
+// raised if it ends more.
+template <typename Do>
+ErrorData* attempt(const RefreshHow& how, const RefreshItem& item, int densities, Do part) {
+  if (how.at != nullptr) how.at(item, densities);
   ErrorData* error = nullptr;
   CancelWatch watch;
   watch.begin();
   const auto work = [&] {
     PushActiveSnapshot(GetTransactionSnapshot());
-    refresh_in_subtransaction(item, how, &result);
+    part();
     PopActiveSnapshot();
   };
   const auto every = [](int) { return true; };
-  const bool done = without_error(work, nullptr, every, true, nullptr, &error);
+  (void)without_error(work, nullptr, every, true, nullptr, &error);
   watch.end();
-  if (done) return result;
+  if (error != nullptr && ends_more(*error, how, watch.requested())) ReThrowError(error);
+  return error;
+}
 
-  // Who does not wait is not kept waiting for the catalog either: lock_timeout, not a failure.
-  if (!how.wait && error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
-    skip(&result, "its table or the catalog is locked");
-    return result;
+// Reads the rows for all of them at once, in a subtransaction. Whose error it is that may come is
+// not known: then halves are read apart, and few are left to their own fits.
+void read_together(Work** works, int n, const RefreshHow& how) {
+  if (n < 2) return;
+  auto** roads = static_cast<Road**>(palloc(sizeof(Road*) * n));
+  for (int i = 0; i < n; ++i) roads[i] = &works[i]->road;
+  const ErrorData* error = attempt(how, *works[0]->item, n, [&] {
+    Relation relation = relation_open(works[0]->item->relation, NoLock);
+    AsOwner owner;
+    owner.begin(relation);
+    progress_begin(Road::key_of(roads, n), Operation::refresh);
+    Road::read(roads, n, relation, true);
+    progress_end();
+    owner.end();
+    relation_close(relation, NoLock);
+  });
+  if (error == nullptr) return;
+  for (int i = 0; i < n; ++i)
+    if (!roads[i]->is_read()) roads[i]->begin_again();
+  constexpr int kFew = 3;
+  if (n <= kFew) return;
+  read_together(works, n / 2, how);
+  read_together(works + n / 2, n - n / 2, how);
+}
+
+// In a scan: one by groups or of words holds values beside what is counted of them.
+int room_of(const Work& work) {
+  const DensityKey& key = work.request.key;
+  return key.groups > 0 || is_category(key, 0) ? 2 : 1;
+}
+
+// Reads for those of them that are due. What failed before is left alone, so that it disturbs no
+// others again.
+void read_due(Work** works, int n, const RefreshHow& how) {
+  auto** together = static_cast<Work**>(palloc(sizeof(Work*) * n));
+  int size = 0;
+  for (int i = 0; i < n; ++i)
+    if (works[i]->has_road && works[i]->item->failures == 0) together[size++] = works[i];
+  read_together(together, size, how);
+}
+
+// Fits those, of which the rows of as many as have room are read at once.
+void fit_due(Work** works, int n, const RefreshHow& how) {
+  for (int begin = 0; begin < n;) {
+    int end = begin, room = 0;
+    while (end < n && (room += room_of(*works[end])) <= kMostOfScan) ++end;
+    read_due(works + begin, end - begin, how);
+    for (; begin < end; ++begin) {
+      Work* work = works[begin];
+      if (const ErrorData* error = attempt(how, *work->item, 1, [work] { end_refresh(work); }))
+        settle_error(*error, how, work);
+      if (work->has_road) work->road.end();
+    }
   }
-  if (ends_more(*error, how, watch.requested())) ReThrowError(error);
-  if (how.background && is_nothing_to_fit(*error)) {
-    skip(&result, "it has no rows");
-    PushActiveSnapshot(GetTransactionSnapshot());
-    note_another(item, nullptr);
-    PopActiveSnapshot();
-    return result;
+}
+
+}  // namespace
+
+List* refresh_together(List* items, const RefreshHow& how) {
+  auto** due = static_cast<Work**>(palloc(sizeof(Work*) * list_length(items)));
+  int n = 0;
+  const int64 seed = random_seed();  // one, as blocks are drawn by it
+  List* results = NIL;
+  ListCell* cell;
+  foreach (cell, items) {
+    const auto* item = static_cast<const RefreshItem*>(lfirst(cell));
+    auto* work = new (palloc(sizeof(Work))) Work();
+    work->item = item;
+    work->result.action = RefreshAction::failed;
+    work->result.key.relation = item->relation;
+    work->result.key.filter = "";
+    work->result.changed_rows = -1;
+    results = lappend(results, &work->result);
+    if (const ErrorData* error = attempt(how, *item, 1, [&] { begin_refresh(work, how, seed); }))
+      settle_error(*error, how, work);
+    if (work->due) due[n++] = work;
   }
-  result.action = RefreshAction::failed;
-  result.reason =
-      error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
-  result.sqlstate = error->sqlerrcode;
-  result.hint = error->hint;
-  KDE_FAULT("refresh.failed");
-  PushActiveSnapshot(GetTransactionSnapshot());
-  note_refresh_failure(item, result.reason);
-  PopActiveSnapshot();
-  // Who may maintain a table need not be allowed to read it, and an error may quote a value.
-  if (get_rel_name(item.relation) == nullptr || !is_owner(item.relation)) {
-    result.reason = psprintf("an error with SQLSTATE %s", unpack_sql_state(result.sqlstate));
-    result.hint = "The owner of the table finds it in kde_densities_full.refresh_error.";
-  }
-  KDE_FAULT("refresh.noted");
-  return result;
+  fit_due(due, n, how);
+  return results;
 }
 
 void report_refresh(const RefreshResult& result, int level) {

@@ -1,4 +1,5 @@
-// Refreshing densities: which are stale, cheapest first, and the fit anew of one. Three callers:
+// Refreshing densities: which are stale, cheapest first, and the fits anew of those of one table.
+// Three callers:
 // kde_refresh(), kde_refresh_all() and the background worker.
 #pragma once
 
@@ -39,6 +40,9 @@ struct RefreshHow {
   bool background = false;   // a table without rows, as while it is restored, is skipped; Pace
   bool own_transaction =
       false;  // errors that call for a new transaction concern this density alone
+  // Called before each step of the work on one, and before the reading for several with the first
+  // and how many they are; null: nothing is.
+  void (*at)(const RefreshItem& item, int densities) = nullptr;
 };
 
 // All densities, or those of one relation, that may be refreshed (kde_set_refresh's enabled), as
@@ -46,17 +50,23 @@ struct RefreshHow {
 // inside. background: as the worker sees them, which leaves some for later (Pace).
 List* refresh_items(Oid relation, bool background);
 
-// Refreshes one in a subtransaction: an error of the fit is rolled back, noted beside the density
-// and returned as `failed`; cancels, shutdown and (not in a transaction of its own) what ends a
-// transaction are raised. Results in the current memory context. The work is done as the table's
-// owner; checks first that the current user may.
-RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how);
+// Takes those of the first one's relation out of the list, in their order; in the current memory
+// context.
+List* take_table(List** items);
+
+// Refreshes densities of one relation, each in subtransactions of its own: an error of the fit is
+// rolled back, noted beside the density and returned as `failed`; cancels, shutdown and (not in a
+// transaction of its own) what ends a transaction are raised. One scan reads for those that read the
+// same rows (scan.h), kMostOfScan of them at most; each is what it would be alone. RefreshResult* in
+// the items' order, in the current memory context. The work is done as the table's owner; checks
+// first that the current user may.
+List* refresh_together(List* items, const RefreshHow& how);
 
 // Locks a relation's partitions or children, as a scan will, where nobody has them locked. False if
 // somebody has.
 bool lock_leaves(Oid relation);
 
-// Notes an error beside a density, as refresh_one does; for what it raises, in a transaction after
+// Notes an error beside a density, as refresh_together() does; for what it raises, in a transaction after
 // that. Nothing if another session is fitting it.
 void note_refresh_failure(const RefreshItem& item, const char* error);
 

@@ -45,6 +45,11 @@ void put_result(Tuplestorestate* rows, TupleDesc desc, const RefreshResult& resu
   tuplestore_putvalues(rows, desc, values, nulls);
 }
 
+// Whether kde_refresh_all() looks at a density, whose table the caller may refresh.
+bool is_wanted(const RefreshItem& item, const RefreshHow& how) {
+  return item.reason != nullptr || item.unknown || item.renewed || how.force || how.check_drift;
+}
+
 void refresh_all(const RefreshHow& how) {
   // Outlives the transactions in between.
   MemoryContext context =
@@ -55,22 +60,31 @@ void refresh_all(const RefreshHow& how) {
   MemoryContextSwitchTo(previous);
   catalog_remove_orphans();
   int counts[static_cast<int>(RefreshAction::failed) + 1] = {};
-  ListCell* cell;
-  foreach (cell, items) {
-    const auto* item = static_cast<const RefreshItem*>(lfirst(cell));
+  while (items != NIL) {
     CHECK_FOR_INTERRUPTS();
+    MemoryContextSwitchTo(context);
+    List* of_table = take_table(&items);
+    MemoryContextSwitchTo(previous);
+    const Oid relation = static_cast<const RefreshItem*>(linitial(of_table))->relation;
     // Others' tables are passed over in silence, as by VACUUM of a whole database.
-    if (get_rel_name(item->relation) == nullptr || !may_maintain(item->relation)) continue;
-    if (item->reason == nullptr && !item->unknown && !item->renewed && !how.force &&
-        !how.check_drift) {
-      ++counts[static_cast<int>(RefreshAction::fresh)];
-      continue;
-    }
-    SPI_commit();
+    if (get_rel_name(relation) == nullptr || !may_maintain(relation)) continue;
+    List* wanted = NIL;
+    ListCell* cell;
     MemoryContextSwitchTo(each);
-    const RefreshResult result = refresh_one(*item, how);
-    report_refresh(result, result.action == RefreshAction::failed ? WARNING : NOTICE);
-    ++counts[static_cast<int>(result.action)];
+    foreach (cell, of_table) {
+      auto* item = static_cast<RefreshItem*>(lfirst(cell));
+      if (is_wanted(*item, how))
+        wanted = lappend(wanted, item);
+      else
+        ++counts[static_cast<int>(RefreshAction::fresh)];
+    }
+    if (wanted != NIL) SPI_commit();
+    MemoryContextSwitchTo(each);
+    foreach (cell, refresh_together(wanted, how)) {
+      const auto& result = *static_cast<const RefreshResult*>(lfirst(cell));
+      report_refresh(result, result.action == RefreshAction::failed ? WARNING : NOTICE);
+      ++counts[static_cast<int>(result.action)];
+    }
     MemoryContextSwitchTo(previous);
     MemoryContextReset(each);
   }
@@ -142,8 +156,8 @@ Datum kde_refresh(PG_FUNCTION_ARGS) {
   ListCell* cell;
   foreach (cell, items) keys = lappend(keys, &static_cast<RefreshItem*>(lfirst(cell))->key);
   catalog_lock_all(keys);
-  foreach (cell, items) {
-    const RefreshResult result = refresh_one(*static_cast<const RefreshItem*>(lfirst(cell)), how);
+  foreach (cell, refresh_together(items, how)) {
+    const auto& result = *static_cast<const RefreshResult*>(lfirst(cell));
     if (result.action == RefreshAction::failed) report_refresh(result, WARNING);
     put_result(rows, desc, result);
   }
@@ -162,7 +176,7 @@ Datum kde_refresh_all(PG_FUNCTION_ARGS) {
   if (atomic)
     ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
                     errmsg("kde_refresh_all() cannot run inside a transaction block"),
-                    errdetail("It commits after each density."),
+                    errdetail("It commits after each table."),
                     errhint("In a transaction, refresh table by table: SELECT * FROM "
                             "kde_refresh('table').")));
   RefreshHow how;

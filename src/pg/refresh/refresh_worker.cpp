@@ -10,12 +10,18 @@
 //
 // A density at which a worker came to its end is treated as one that failed (refresh_shared.h): the
 // next worker notes it, and goes on with the others.
+//
+// Densities of one table are refreshed together, in one transaction, as one scan may read for several.
+// If an error ends that, or a worker ended at one of them, it is not known whose affair it was: then
+// they are refreshed one by one.
 #include "pg/refresh/refresh_worker.h"
 
 #include "pg/base/options.h"
 #include "pg/base/pinned.h"
 #include "pg/device/device_program.h"
 #include "pg/refresh/refresh.h"
+
+#include <climits>
 
 extern "C" {
 #include "access/genam.h"
@@ -108,26 +114,51 @@ class Worker {
     if (!find_items(&items)) return Visit::idle;
     // However long the look took, a visit gets one further.
     bool any = false;
-    ListCell* cell;
-    foreach (cell, items) {
-      const auto* item = static_cast<RefreshItem*>(lfirst(cell));
-      // What failed is tried again until it succeeds, stale or not.
-      const bool failed = item->failures != 0;
-      if ((item->reason == nullptr && !item->unknown && !item->renewed && !failed) ||
-          is_backed_off(*item))
-        continue;
+    while (items != NIL) {
+      List* together = next(&items);
+      if (together == NIL) continue;
       if (ConfigReloadPending) {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
       }
       if (any && now_ms() - started >= 1000.0 * option_naptime) return Visit::unfinished;
-      refresh(*item);
       any = true;
+      if (refresh(together)) continue;
+      // However long that took: else the next visit would meet the same error.
+      ListCell* cell;
+      foreach (cell, together) refresh(list_make1(lfirst(cell)));
     }
     return Visit::done;
   }
 
  private:
+  static const RefreshItem* first_of(const List* items) {
+    return static_cast<const RefreshItem*>(linitial(items));
+  }
+
+  // What failed is tried again until it succeeds, stale or not.
+  static bool is_to_be_refreshed(const RefreshItem& item) {
+    return (item.reason != nullptr || item.unknown || item.renewed || item.failures != 0) &&
+           !is_backed_off(item);
+  }
+
+  // Takes out those of one table that are refreshed together, or NIL.
+  List* next(List** items) const {
+    List* of_table;
+    if (!list_member_oid(one_by_one_, first_of(*items)->relation)) {
+      of_table = take_table(items);
+    } else {
+      of_table = list_make1(linitial(*items));
+      *items = list_delete_first(*items);
+    }
+    ListCell* cell;
+    foreach (cell, of_table) {
+      if (!is_to_be_refreshed(*static_cast<const RefreshItem*>(lfirst(cell))))
+        of_table = foreach_delete_current(of_table, cell);
+    }
+    return of_table;
+  }
+
   // False if there is nothing to keep up in this database. It takes no time, and does not give way.
   bool find_items(List** items) {
     HOLD_CANCEL_INTERRUPTS();
@@ -142,6 +173,8 @@ class Worker {
       // Of a table that lost its rows in a crash, or a death that could not be noted.
       ListCell* cell;
       foreach (cell, *items) count_deaths(deaths, count, static_cast<RefreshItem*>(lfirst(cell)));
+      // It may have been at one of the others.
+      for (int i = 0; i < count; ++i) one_by_one_ = lappend_oid(one_by_one_, deaths[i].relation);
       MemoryContextSwitchTo(old);
       catalog_remove_orphans();
     }
@@ -168,22 +201,25 @@ class Worker {
     }
   }
 
-  void refresh(const RefreshItem& item) {
+  // False if several ended by an error, which may be another's than of that they were at.
+  bool refresh(List* items) {
+    const RefreshItem& first = *first_of(items);
+    const bool several = list_length(items) > 1;
     ErrorContextCallback callback{};
     ErrorData* volatile error = nullptr;  // set between setjmp and longjmp
     volatile bool refreshed = false;
-    const int timeout_ms = option_refresh_timeout;
-    begin_density(item.id, item.relation, timeout_ms > 0 ? now_ms() + timeout_ms : 0);
+    begin_step(first, list_length(items));
     // A cancel that came too late for the one before is none of this one.
     QueryCancelPending = false;
     PG_TRY();
     {
       begin_worker_transaction("refreshing a density");
-      char* table = full_table_name(item.relation);
-      pgstat_report_activity(STATE_RUNNING, psprintf("refreshing a density of %s", table));
+      char* table = full_table_name(first.relation);
+      pgstat_report_activity(STATE_RUNNING, psprintf("refreshing %s of %s",
+                                                     several ? "densities" : "a density", table));
       callback = {error_context_stack, add_context, table};
       error_context_stack = &callback;
-      refreshed = refresh_in_transaction(item, timeout_ms);
+      refreshed = refresh_in_transaction(items);
       error_context_stack = callback.previous;
       end_worker_transaction();
     }
@@ -206,27 +242,48 @@ class Worker {
       RESUME_INTERRUPTS();
     }
     PG_END_TRY();
-    if (error != nullptr) {
+    MemoryContextSwitchTo(context_);
+    if (error != nullptr && !several) {
       HOLD_CANCEL_INTERRUPTS();
       begin_worker_transaction("noting an error");
-      if (catalog_hold()) note_refresh_failure(item, error->message);
+      if (catalog_hold()) note_refresh_failure(first, error->message);
       end_worker_transaction();
       RESUME_CANCEL_INTERRUPTS();
     }
     end_density(refreshed);
+    return error == nullptr || !several;
   }
 
-  // Whether it is up to date now.
-  static bool refresh_in_transaction(const RefreshItem& item, int timeout_ms) {
+  // The mark, and the clock anew. An owner's function that does not end must not keep all others
+  // waiting. One that goes on after this cancel is the launcher's to end.
+  static void begin_step(const RefreshItem& item, int densities) {
+    const int64 timeout_ms = Min(int64{option_refresh_timeout} * densities, int64{INT_MAX});
+    begin_density(item.id, item.relation,
+                  timeout_ms > 0 ? now_ms() + static_cast<double>(timeout_ms) : 0);
+    if (timeout_ms > 0 && IsTransactionState())
+      enable_timeout_after(STATEMENT_TIMEOUT, static_cast<int>(timeout_ms));
+  }
+
+  // Whether all are up to date now.
+  static bool refresh_in_transaction(List* items) {
     RefreshHow how;
     how.wait = false;
     how.background = true;
     how.own_transaction = true;
-    // An owner's function that does not end must not keep all others waiting. One that goes on
-    // after this cancel is the launcher's to end.
-    if (timeout_ms > 0) enable_timeout_after(STATEMENT_TIMEOUT, timeout_ms);
-    const RefreshResult result = refresh_one(item, how);
+    how.at = [](const RefreshItem& item, int densities) {
+      CHECK_FOR_INTERRUPTS();
+      begin_step(item, densities);
+    };
+    List* results = refresh_together(items, how);
     disable_timeout(STATEMENT_TIMEOUT, false);
+    bool all = true;
+    ListCell* cell;
+    foreach (cell, results) all &= told(*static_cast<const RefreshResult*>(lfirst(cell)));
+    return all;
+  }
+
+  // Tells what became of one. Whether it is up to date now.
+  static bool told(const RefreshResult& result) {
     switch (result.action) {
       case RefreshAction::refitted:
         report_refresh(result, LOG);
@@ -245,6 +302,7 @@ class Worker {
   }
 
   MemoryContext context_ = nullptr;
+  List* one_by_one_ = NIL;  // tables whose densities are refreshed so
 };
 
 }  // namespace

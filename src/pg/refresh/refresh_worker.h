@@ -1,5 +1,5 @@
 // The background worker "kde_aqp refresh worker": refreshes the stale densities of one database,
-// cheapest first, each in a transaction of its own and as its table's owner, and ends.
+// cheapest first, those of one table in a transaction of their own and as its owner, and ends.
 #pragma once
 
 #include "pg/refresh/refresh_shared.h"

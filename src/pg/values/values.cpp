@@ -303,7 +303,7 @@ double lattice_step_of(ValueType value_type, int32 typmod) {
 
 Oid sql_type_of(ValueType value_type) { return kSqlTypes[static_cast<int>(value_type)]; }
 
-double value_to_double(ValueType value_type, Datum value) {
+double convert_to_double(ValueType value_type, Datum value) {
   switch (value_type) {
     case ValueType::int2:
       return DatumGetInt16(value);

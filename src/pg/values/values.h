@@ -39,7 +39,11 @@ Oid sql_type_of(kde::ValueType value_type);
 
 // A non-null value of the column. Infinite dates and timestamps (and intervals, from 17) become
 // infinities; a numeric beyond double's range becomes an infinity of its sign.
-double value_to_double(kde::ValueType value_type, Datum value);
+double convert_to_double(kde::ValueType value_type, Datum value);
+inline double value_to_double(kde::ValueType value_type, Datum value) {
+  return value_type == kde::ValueType::float8 ? DatumGetFloat8(value)
+                                              : convert_to_double(value_type, value);
+}
 
 // A non-null bound of SQL type `type` for a column of `value_type`.
 //   numbers      any numeric type; as text, read as numeric (float8 for real and double precision)

@@ -190,3 +190,5 @@ SELECT count(*) AS missed FROM (SELECT any_time FROM beside ORDER BY 1 OFFSET 50
   approx_count_ci('beside (qty, any_time)', ARRAY['0', NULL], ARRAY['7', (b.any_time - interval '1 us')::text]) AS c,
   LATERAL (SELECT count(*) FROM beside AS t WHERE t.qty < 8 AND t.any_time <= b.any_time - interval '1 us') AS e
 WHERE NOT e.count BETWEEN c.lower_bound AND c.upper_bound;
+SET client_min_messages = warning;
+DROP SCHEMA digits CASCADE;

@@ -83,7 +83,6 @@ SELECT approx_count(kde_density('grouped.day by region')), count(day) FROM group
 SELECT * FROM approx_groups(kde_density('grouped.day'));
 SELECT (SELECT count(*) FROM approx_groups(kde_density('grouped.day by region'), measure => '2')),
        (SELECT count(*) FROM approx_groups('grouped.day by region', measure => 'amount'));
-SELECT rollup(kde_density('grouped.day by region'));
 
 -- Exact where the answer is not accurate enough: a sample of some blocks.
 SET kde_aqp.sample_blocks = 40;

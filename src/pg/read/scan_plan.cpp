@@ -1,0 +1,309 @@
+// See scan_plan.h.
+#include "pg/read/scan_plan.h"
+
+#include "pg/catalog/expression.h"
+#include "pg/catalog/meaning.h"
+#include "pg/catalog/planned_rows.h"
+#include "pg/progress/progress.h"
+#include "pg/read/block_range.h"
+#include "pg/read/foreign_blocks.h"
+#include "pg/read/leaves.h"
+
+#include "core/kde.h"
+
+#include <algorithm>
+
+extern "C" {
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "lib/stringinfo.h"
+#include "optimizer/plancat.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// A block elsewhere costs some round trips: so many times fewer are drawn.
+constexpr int64 kForeignCost = 10;
+
+// Measures and what groups are by are columns to a scan.
+DensityKey columns_read(const DensityKey& key) {
+  DensityKey all = key;
+  all.columns = key.all();
+  all.measures = all.groups = 0;
+  return all;
+}
+
+// --------------------------------------------------------------------------------- leaves
+
+// Of the relation's own rows.
+double planned_rows_of(Relation rel) {
+  if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE) return 0;
+  BlockNumber pages;
+  double rows = 0, all_visible;
+  estimate_rel_size(rel, nullptr, &pages, &rows, &all_visible);
+  return Max(rows, 0.0);
+}
+
+void collect_leaves(Scan* s) {
+  // The relation itself comes first, its descendants in an order that does not change.
+  const Oid top = RelationGetRelid(s->relation);
+  List* members = OidIsValid(s->options.leaf) ? list_make1_oid(s->options.leaf)
+                                              : find_all_inheritors(top, AccessShareLock, nullptr);
+  s->leaf = static_cast<Leaf*>(palloc(list_length(members) * sizeof(Leaf)));
+  ListCell* cell;
+  foreach (cell, members) {
+    Relation rel = table_open(lfirst_oid(cell), NoLock);
+    const bool foreign_session = RELATION_IS_OTHER_TEMP(rel);
+    if (foreign_session && RelationGetRelid(rel) == top)
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("cannot access temporary tables of other sessions")));
+    if (!foreign_session && has_rows(rel)) {
+      Leaf leaf = {};
+      leaf.relation = RelationGetRelid(rel);
+      leaf.foreign = rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE;
+      leaf.by_query = leaf.foreign || RowReader::needs_query(s->relation, s->key, rel);
+      leaf.by_block = !leaf.by_query && rel->rd_tableam != nullptr &&
+                      rel->rd_tableam->scan_set_tidrange != nullptr;
+      if (leaf.by_block) leaf.blocks = RelationGetNumberOfBlocks(rel);
+      s->expected_rows += planned_rows_of(rel);
+      s->leaf[s->leaves++] = leaf;
+    }
+    table_close(rel, NoLock);
+  }
+  list_free(members);
+}
+
+// Whether a proof is of these: one may have been attached or detached in between.
+bool are_leaves_of(const Scan& s, const Proof& proof) {
+  if (!proof.known) return true;
+  if (proof.leaves != s.leaves) return false;
+  const ProofLeaf* end = proof.leaf + proof.leaves;
+  for (int i = 0; i < s.leaves; ++i) {
+    const Oid relation = s.leaf[i].relation;
+    const ProofLeaf* at =
+        std::lower_bound(static_cast<const ProofLeaf*>(proof.leaf), end, relation,
+                         [](const ProofLeaf& leaf, Oid wanted) { return leaf.relation < wanted; });
+    if (at == end || at->relation != relation) return false;
+  }
+  return true;
+}
+
+// In the place of the leaves where the planner goes elsewhere for their rows: what one query sees.
+void merge_leaves(Scan* s) {
+  Leaf all = {};
+  all.relation = RelationGetRelid(s->root);
+  all.by_query = all.with_descendants = true;
+  s->leaf[0] = all;
+  s->leaves = 1;
+}
+
+uint64 all_blocks(const Scan& s) {
+  uint64 sum = 0;
+  for (int i = 0; i < s.leaves; ++i) sum += s.leaf[i].blocks;
+  return sum;
+}
+
+// Blocks are drawn from those up to the last that holds a row: the empty ones after it have no part
+// in the total. Of heap tables alone is it known that a TID's block is a block of the main fork.
+void leave_out_empty_ends(Scan* s) {
+  for (int i = 0; i < s->leaves; ++i) {
+    Leaf& leaf = s->leaf[i];
+    Relation rel = table_open(leaf.relation, NoLock);
+    if (leaf.by_block && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
+      leaf.blocks = end_of_rows(rel, s->snapshot);
+    table_close(rel, NoLock);
+  }
+}
+
+// Whether all filters are written alike.
+bool is_of_one_filter(const Scan& s) {
+  for (int i = 1; i < s.n; ++i)
+    if (strcmp(s.served[i].key.filter, s.key.filter) != 0) return false;
+  return true;
+}
+
+// Appends the columns of a key as they are called in a leaf. Texts are canonical, so names in them
+// need no search path.
+void append_columns(StringInfo query, const Scan& s, const DensityKey& key, Relation rel) {
+  for (int k = 0; k < key.columns; ++k) {
+    const KeyColumn& column = key.column[k];
+    const char* text = column.text;
+    if (column.attnum != 0) {
+      const AttrNumber attnum = leaf_attnum(s.relation, column.attnum, rel);
+      text = quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attname));
+    }
+    appendStringInfo(query, "%s%s", k > 0 ? ", " : "", text);
+  }
+}
+
+}  // namespace
+
+const char* query_of(const Scan& s, Relation rel, bool with_descendants, bool cells) {
+  const bool one_filter = is_of_one_filter(s);
+  StringInfoData query;
+  initStringInfo(&query);
+  appendStringInfoString(&query, "SELECT ");
+  for (int i = 0; i < s.n; ++i) {
+    const DensityKey& key = s.served[i].key;
+    appendStringInfoString(&query, i > 0 ? ", " : "");
+    if (cells) appendStringInfoString(&query, "kde_aqp.cells(");
+    append_columns(&query, s, key, rel);
+    if (cells) appendStringInfoChar(&query, ')');
+    if (!one_filter && key.has_filter())
+      appendStringInfo(&query, " FILTER (WHERE (%s))", key.filter);
+  }
+  appendStringInfo(&query, " FROM %s%s", with_descendants ? "" : "ONLY ",
+                   quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+                                              RelationGetRelationName(rel)));
+  if (one_filter && s.key.has_filter()) appendStringInfo(&query, " WHERE (%s)", s.key.filter);
+  return query.data;
+}
+
+namespace {
+
+// Foreign leaves whose blocks can be read alone join the others. Whether there are some.
+bool count_foreign_blocks(Scan* s) {
+  bool some = false;
+  for (int i = 0; i < s->leaves; ++i) {
+    Leaf& leaf = s->leaf[i];
+    if (!leaf.foreign) continue;
+    if (!some) progress_phase(Phase::scanning);
+    Relation rel = table_open(leaf.relation, NoLock);
+    leaf.blocks = foreign_blocks(rel, query_of(*s, rel, false), s->key.has_filter());
+    table_close(rel, NoLock);
+    leaf.by_block = leaf.blocks > 0;
+    some |= leaf.by_block;
+  }
+  return some;
+}
+
+// ------------------------------------------------------------------------------------- the plan
+
+void begin(Scan* s, MemoryContext caller, Proof* proof) {
+  collect_leaves(s);
+  s->root = OidIsValid(s->options.leaf) ? table_open(s->options.leaf, NoLock) : s->relation;
+  // The caller may have waited for the table, or for another session's fit of the same columns: the
+  // statement's snapshot would then show older rows than those already fitted, or none after
+  // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
+  const bool old = IsolationUsesXactSnapshot();
+  const ProofBegun begun = begin_proof(RelationGetRelid(s->root));
+  PushActiveSnapshot(old ? GetTransactionSnapshot() : GetLatestSnapshot());
+  s->snapshot = GetActiveSnapshot();
+  s->elsewhere = s->leaves > 0 && rows_are_elsewhere(s->root, &s->beneath);
+  MemoryContext memory = MemoryContextSwitchTo(caller);
+  *proof = note_proof(RelationGetRelid(s->root), s->snapshot, old ? nullptr : &begun);
+  if (!are_leaves_of(*s, *proof)) *proof = unproven(Unproven::being_changed, proof->as_of);
+  if (s->elsewhere) *proof = unproven(Unproven::elsewhere, proof->as_of);
+  MemoryContextSwitchTo(memory);
+}
+
+bool is_whole_query(const Scan& s, const DensityKey& key) {
+  return s.elsewhere || s.options.by_query || RowReader::needs_query(s.relation, key, s.relation);
+}
+
+// For the first.
+void plan(Scan* s) {
+  // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
+  if (s->leaves > 0 && is_whole_query(*s, s->key)) merge_leaves(s);
+  auto sample_blocks = static_cast<uint64>(s->options.sample_blocks);
+  if (!s->options.every_row && count_foreign_blocks(s))
+    sample_blocks = Max(s->options.sample_blocks / kForeignCost, s->options.least_blocks);
+  if (!s->options.every_row && all_blocks(*s) > sample_blocks) leave_out_empty_ends(s);
+  s->blocks = all_blocks(*s);
+  s->every_row = s->options.every_row || s->blocks <= sample_blocks;
+  s->wanted = s->every_row ? s->blocks : sample_blocks;
+  if (s->every_row) return;
+  s->chosen = static_cast<uint64*>(
+      MemoryContextAllocHuge(CurrentMemoryContext, s->wanted * sizeof(uint64)));
+  kde::choose_blocks(s->blocks, {s->chosen, s->wanted}, &s->random);
+}
+
+// ------------------------------------------------------------------------- whom it serves beside
+
+// Whether a scan for it would read the leaves as this one does.
+bool reads_leaves_alike(const Scan& s, const DensityKey& key) {
+  if (is_whole_query(s, key) != is_whole_query(s, s.key)) return false;
+  bool by_query = false, alike = true;
+  for (int i = 0; i < s.leaves; ++i) {
+    by_query |= s.leaf[i].by_query;
+    if (s.leaf[i].foreign || s.leaf[i].with_descendants) continue;
+    Relation rel = table_open(s.leaf[i].relation, NoLock);
+    alike = alike && s.leaf[i].by_query == RowReader::needs_query(s.relation, key, rel);
+    table_close(rel, NoLock);
+  }
+  return alike && (!by_query || strcmp(key.filter, s.key.filter) == 0);
+}
+
+// Whether it would read the same rows of them.
+bool reads_rows_alike(const Scan& s, const ScanOptions& o) {
+  if (o.as_owner != s.options.as_owner || o.by_query || s.options.by_query ||
+      o.leaf != s.options.leaf)
+    return false;
+  bool foreign = false;
+  for (int i = 0; i < s.leaves; ++i) foreign |= s.leaf[i].by_query;
+  const bool same_number = o.every_row == s.options.every_row &&
+                           o.sample_blocks == s.options.sample_blocks &&
+                           o.least_blocks == s.options.least_blocks;
+  if (foreign && !same_number) return false;
+  if (s.every_row) return o.every_row || s.blocks <= static_cast<uint64>(o.sample_blocks);
+  return same_number && o.seed == s.options.seed;
+}
+
+}  // namespace
+
+const char* settings_of_rows(const DensityKey& key) {
+  return key.settings != nullptr ? key.settings : "";
+}
+
+void serve(Scan* s, Reading* reading) {
+  Served* served = &s->served[s->n++];
+  *served = {reading, columns_read(*reading->key),
+             psprintf("read %s", describe_columns(*reading->key)), nullptr};
+  if (reading->options.as_owner) check_not_volatile(*reading->key);
+}
+
+namespace {
+
+void serve_others(Scan* s, Reading* const* readings, int n) {
+  for (int i = 0; i < n; ++i) {
+    Reading* reading = readings[i];
+    if (reading->done || reading == s->served[0].reading) continue;
+    const DensityKey& key = *reading->key;
+    const char* settings = settings_of_rows(key);
+    if (*settings != '\0' && strcmp(settings, settings_of_rows(s->key)) != 0) continue;
+    if (!reads_rows_alike(*s, reading->options) || !reads_leaves_alike(*s, columns_read(key)))
+      continue;
+    serve(s, reading);
+  }
+}
+
+}  // namespace
+
+// Where rows are on other servers a query might look for the aggregate there.
+bool reads_cells(const Scan& s) {
+  bool all = (!s.elsewhere || s.beneath) && !s.options.by_query;
+  for (int i = 0; i < s.n; ++i)
+    all = all && s.served[i].reading->options.every_row && s.served[i].reading->sink->takes_cells();
+  return all;
+}
+
+// -------------------------------------------------------------------------------------- its run
+
+void plan_scan(Scan* s, Reading* const* readings, int n, MemoryContext caller, Proof* proof) {
+  begin(s, caller, proof);
+  plan(s);
+  serve_others(s, readings, n);
+  s->by_cells = reads_cells(*s);
+}
+
+}  // namespace kde_pg
