@@ -45,7 +45,7 @@ constexpr void fields(T& h, Visit&& visit) {
   visit("version", h.version);
   visit("kind", h.kind);
   visit("kernel", h.kernel, one_of(kKernels));
-  visit("flags", h.flags, flags_to(kRoundEnds));
+  visit("flags", h.flags, flags_to(kExactEnds));
   visit("value type", h.value_type, one_of(kValueTypes));
   visit("method", h.method, FieldRange{1, kMethods - 1.0});
   visit("measures", h.measures, FieldRange{0, kMaxMeasures});

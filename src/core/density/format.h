@@ -75,6 +75,9 @@ enum Flags : std::uint8_t {
   kEveryRowRead = 2,  // every row is in it: totals and [min, max] are the table's
   kFitted = 4,        // by a fit; else added up or merged
   kRoundEnds = 8,     // cells end on the grid (histogram.h)
+  // Every row is in a cell of its own: counts at the ends of cells are exact but for Header::error, and
+  // off by what a cell holds within one. Else the error bounds them everywhere.
+  kExactEnds = 16,
 };
 
 // Shapes of ranges: with two ends, or open to one side.
@@ -142,12 +145,7 @@ struct Header {
   // it.
   float count_variance[kShapes][kErrorScales];
 
-  // Counts at the ends of cells are exact but for `error`, and off by what a cell holds within one.
-  // Else `error` bounds them everywhere.
-  bool has_exact_ends() const {
-    constexpr std::uint8_t kAll = kRoundEnds | kBounded | kEveryRowRead;
-    return (flags & kAll) == kAll;
-  }
+  bool has_exact_ends() const { return (flags & kExactEnds) != 0; }
   double finite_rows() const { return rows - nans - negative_infinities - positive_infinities; }
   // Rows of no finite value: the specials'. Sums of fractions round to some ulps more than their
   // parts, which would be finite rows.

@@ -40,7 +40,9 @@ Status validate_header(const Header& h) {
     return invalid("rows without a row that was read");
   if (h.blocks > 0 && !(h.row_unit > 0)) return invalid("unit of the cells' rows is 0");
   if (h.blocks == 0 && h.cell_rows > 0) return invalid("rows of cells without cells");
-  if ((h.flags & kRoundEnds) != 0 && h.atoms > 0) return invalid("round ends of what has none");
+  constexpr std::uint8_t kNeeded = kRoundEnds | kBounded | kEveryRowRead;
+  if (h.has_exact_ends() && ((h.flags & kNeeded) != kNeeded || h.atoms > 0))
+    return invalid("exact ends of what has none");
   if (h.grid_level > 0) {
     const RoundEnds ends(chain_of(h.value_type));
     if ((h.flags & kRoundEnds) == 0 || h.lattice_step > 0 || h.grid_level > ends.levels() ||

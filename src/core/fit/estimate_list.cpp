@@ -10,8 +10,9 @@ namespace kde {
 
 namespace {
 
-// Cells have at most such a share of the rows, and in the tails of those between them and the end.
-constexpr double kShare = 1.0 / 16384, kShareOfTail = 1.0 / 64;
+// Cells have at most such a share of the rows, and in the tails of those between them and the end; or
+// more, where rows are even within but for so many of these.
+constexpr double kShare = 1.0 / 16384, kShareOfTail = 1.0 / 64, kEven = 1.0 / 8;
 // A value that has rows of its own is not told from so few beside it, of those of a cell.
 constexpr double kFew = 1.0 / 16;
 // Cells of the top level from 0 on, at most; farther from it, where no time is, each cell of the
@@ -77,14 +78,19 @@ class Distribution {
 
 class Lister {
  public:
-  Lister(const Distribution& of, const RoundEnds& ends, double least, GridList* out)
-      : of_(of), ends_(ends), least_(least), out_(*out) {}
+  Lister(const Distribution& of, const RoundEnds& ends, const Header& lattice, double least,
+         bool has_measures, GridList* out)
+      : of_(of),
+        ends_(ends),
+        lattice_(lattice),
+        least_(least),
+        has_measures_(has_measures),
+        out_(*out) {}
 
   void run() {
     const std::span<const HistogramCell> cells = of_.cells();
     const int top = ends_.levels() - 1;
-    const double farthest =
-        std::max(std::fabs(cells.front().value), std::fabs(cells.back().value));
+    const double farthest = std::max(std::fabs(cells.front().value), std::fabs(cells.back().value));
     if (!(farthest < kMostOfTop * ends_.step(top)) ||
         std::all_of(cells.begin(), cells.end(),
                     [](const HistogramCell& c) { return c.point || c.rows == 0; })) {
@@ -127,6 +133,21 @@ class Lister {
     out_.entries[heaviest].rows += more;
   }
 
+  // Of no measure that its rows are as even.
+  bool is_even(double low, double high, double rows, std::size_t first, std::size_t end,
+               double most) const {
+    if (has_measures_) return false;
+    const EvenCell even(lattice_, low, high);
+    const double before = of_.through(low);
+    for (std::size_t i = first; i < end; ++i) {
+      const double x = of_.cells()[i].value;
+      if (!(std::fabs(of_.below(x) - before - rows * even.share(x, false)) <= most &&
+            std::fabs(of_.through(x) - before - rows * even.share(x, true)) <= most))
+        return false;
+    }
+    return true;
+  }
+
   bool is_finest(int level, double low, double high) const {
     return level == 0 ||
            !(std::max(std::fabs(low), std::fabs(high)) < kMostIndex * ends_.step(level - 1));
@@ -157,7 +178,7 @@ class Lister {
       put_values(first, end, between);
       return;
     }
-    if (rows <= most || is_last) {
+    if (rows <= most || is_last || is_even(low, high, rows, first, end, kEven * most)) {
       put_cell(level, low, rows);
       return;
     }
@@ -170,7 +191,9 @@ class Lister {
 
   const Distribution& of_;
   const RoundEnds& ends_;
+  const Header& lattice_;
   double least_;
+  bool has_measures_;
   GridList& out_;
 };
 
@@ -267,7 +290,7 @@ GridList list_estimate(std::span<const HistogramCell> cells, const Header& heade
                        const GridCells& counted, const GridList& list, double least) {
   GridList out;
   const Distribution of(cells, header);
-  Lister(of, counted.ends(), least, &out).run();
+  Lister(of, counted.ends(), header, least, counted.measures() > 0, &out).run();
   out.is_even = true;
   out.error_rows = largest_error(of, counted.ends(), header, out);
   if (counted.measures() > 0)

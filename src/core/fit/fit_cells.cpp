@@ -191,7 +191,8 @@ Status describe_cells(GridCells* cells, const FitOptions& options, Header* heade
   h.kernel = Kernel::gaussian;
   h.flags = kRoundEnds;
   if (options.method == Method::automatic) h.flags |= kBounded;
-  if (cells->sampling().any == 0) h.flags |= kEveryRowRead;
+  if (cells->sampling().unread == 0) h.flags |= kEveryRowRead;
+  if (cells->sampling().any == 0 && options.method == Method::automatic) h.flags |= kExactEnds;
   if (!options.added_up) h.flags |= kFitted;
   h.method = Method::plugin;
   h.value_type = options.value_type;

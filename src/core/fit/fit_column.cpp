@@ -371,8 +371,12 @@ class Fit {
     // Lists of values alone may be of any lattice.
     const bool values = std::all_of(cells_.begin(), cells_.end(),
                                     [](const HistogramCell& c) { return c.point || c.rows == 0; });
-    if (!values && header_.lattice_step > 0 && level_on(counted.ends(), header_) < 0)
+    if (!values && header_.lattice_step > 0 && level_on(counted.ends(), header_) < 0) {
       header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
+      if (options_.lattice_step > 0) place_on_type_lattice(options_.lattice_step, &header_);
+      if (!lattice_resolved(header_) || level_on(counted.ends(), header_) < 0)
+        header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
+    }
     GridList list;
     if (!cells_.empty()) list = list_estimate(cells_, header_, counted, list_, kLeastOfRow * scale);
     list.error_rows += header_.error * rows_.stand_for;

@@ -26,8 +26,7 @@ std::size_t hash_of(std::string_view key, bool has_key) {
 
 // Whether a group's density can be added to others' of the same column.
 bool is_alike(const Header& group, const Header& density) {
-  constexpr std::uint8_t kNeeded = kBounded | kEveryRowRead | kRoundEnds;
-  if ((group.flags & kNeeded) != kNeeded || group.value_type != density.value_type ||
+  if (!group.has_exact_ends() || group.value_type != density.value_type ||
       group.measures != density.measures)
     return false;
   for (int k = 0; k < density.measures; ++k)

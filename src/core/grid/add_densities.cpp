@@ -55,7 +55,7 @@ Status describe_strata(std::span<const Header* const> densities, const Control& 
 Status add_densities(std::span<const Header* const> densities, const Control& control,
                      GridCells* cells) noexcept {
   const bool sampled = std::any_of(densities.begin(), densities.end(),
-                                   [](const Header* h) { return (h->flags & kEveryRowRead) == 0; });
+                                   [](const Header* h) { return !h->has_exact_ends(); });
   if (!sampled || densities.size() < 2) return add_each(densities, control, cells);
   try {
     OwnedGridCells sum(cells->ends().chain(), cells->measures());

@@ -1,6 +1,7 @@
 // A stored density's cells, added to others' (grid_cells.h). Stored lists hold ends alone: a cell is the
 // finest one of the grid that holds what lies between two. Those of measures are the column's, less
-// those without any sum; but where a sample's rows are estimated some may have sums alone.
+// those without any sum; but where a sample's rows are estimated some may have sums alone. Values that
+// are no ends may lie beside them, as atoms.
 #include "core/grid/grid_cells.h"
 
 #include "core/density/checks.h"
@@ -30,8 +31,18 @@ bool is_before(const ListCell& a, const ListCell& b) {
   return a.end != b.end ? a.end < b.end : a.begin < a.end && b.begin == b.end;
 }
 
-std::vector<ListCell> read_list(const DensityView& view) {
+// Those of atoms have the keys of doubles.
+std::vector<ListCell> read_list(const DensityView& view, bool atoms) {
   std::vector<ListCell> out;
+  if (atoms) {
+    double before = 0;
+    for (int i = 0; i < view.atoms(); ++i) {
+      const std::int64_t key = key_of(view.atom_value(i));
+      out.push_back({key, key, view.atom_cumulative_rows(i) - before});
+      before = view.atom_cumulative_rows(i);
+    }
+    return out;
+  }
   for (int b = 0; b < view.blocks(); ++b) {
     CellReader reader = view.cells(b);
     StoredCell cell;
@@ -69,9 +80,11 @@ int digits_of(const Header& h) {
 // Ends as they are stored, for the cells of the grid that they are of.
 class CellFinder {
  public:
-  CellFinder(const RoundEnds& ends, const Header& header) : ends_(ends), header_(header) {}
+  CellFinder(const RoundEnds& ends, const Header& header, bool is_of_atoms)
+      : ends_(ends), header_(header), is_of_atoms_(is_of_atoms) {}
 
   double value(std::int64_t key) const {
+    if (is_of_atoms_) return value_of_key(key);
     if (header_.grid_level > 0) return ends_.end(header_.grid_level - 1, key >> 1);
     if (header_.lattice_step > 0) return header_.lattice_point(static_cast<double>(key));
     return value_of_key(key);
@@ -108,15 +121,20 @@ class CellFinder {
  private:
   const RoundEnds& ends_;
   const Header& header_;
+  bool is_of_atoms_;
   int level_ = 0;
 };
 
 // One measure's sums, cell by cell of the column.
 class SumsReader {
  public:
-  SumsReader(const Header* density, int k) : view_(density, k) {
-    for (int p = 0; p < kMeasureParts; ++p)
-      if (has(p)) list_[p] = read_list(view_.part(static_cast<MeasurePart>(p)));
+  SumsReader(const Header* density, int k) : view_(density, k) {}
+
+  void read(bool atoms) {
+    for (int p = 0; p < kMeasureParts; ++p) {
+      at_[p] = 0;
+      if (has(p)) list_[p] = read_list(view_.part(static_cast<MeasurePart>(p)), atoms);
+    }
   }
 
   const MeasureView& view() const { return view_; }
@@ -178,11 +196,11 @@ Status GridCells::add(const Header& density) {
   specials_.nans += h.nans;
   specials_.negative_infinities += h.negative_infinities;
   specials_.positive_infinities += h.positive_infinities;
-  if (h.cell_rows > 0) totals_.merge(h.cell_rows, h.sample_rows, h.min, h.max, h.mean, h.variance);
+  if (h.finite_rows() > h.rounding_of_rows())
+    totals_.merge(h.finite_rows(), h.sample_rows, h.min, h.max, h.mean, h.variance);
   error_rows_ += h.error * h.rows;
   sampling_.add(h);
   try {
-    std::vector<ListCell> list = read_list(DensityView(&h));
     std::vector<SumsReader> reader;
     // Of each measure what its sums are brought to the units and the origin here by.
     std::vector<double> by, shift;
@@ -190,8 +208,6 @@ Status GridCells::add(const Header& density) {
       const SumsReader& r = reader.emplace_back(&h, k);
       const MeasureHeader& m = r.header();
       Measure& to = measure_[k];
-      if ((h.flags & kEveryRowRead) == 0)
-        for (int p = 0; p < kMeasureParts; ++p) add_cells(r.list(p), &list);
       to.has_nulls = to.has_nulls || m.nulls != 0;
       if (m.rows > 0) to.sampling.add(mean_sampling(h, r.view()));
       const bool whole = m.decimals < kNoDecimals;
@@ -216,32 +232,40 @@ Status GridCells::add(const Header& density) {
       const auto at = static_cast<std::size_t>(k);
       return MeasureSums{s.rows, s.sum * by[at], s.squares * by[at] * by[at]}.moved(shift[at]);
     };
-    CellFinder finder(ends_, h);
-    const bool values =
-        std::all_of(list.begin(), list.end(), [](const ListCell& c) { return c.begin == c.end; });
-    if (!values) digits_ = std::max(digits_, digits_of(h));
-    for (const ListCell& cell : list) {
-      GridEntry entry;
-      if (!finder.find(cell, &entry)) return invalid("a cell is none of the grid's");
-      if (entry.level < 0 && (entry.x < h.min || entry.x > h.max))
-        return invalid("a value is outside [min, max]");
-      if (finder.value(cell.end) < h.min || finder.value(cell.begin) > h.max)
-        return invalid("a cell is outside [min, max]");
-      if (values) note_digits(entry.x);
-      double slot[2 + 3 * kMaxMeasures];
-      for (int k = 0; k < measures_; ++k) {
-        SumsReader& r = reader[static_cast<std::size_t>(k)];
-        put_sums(slot, k, in_units_here(k, r.next(cell)));
+    for (const bool atoms : {false, true}) {
+      std::vector<ListCell> list = read_list(DensityView(&h), atoms);
+      for (SumsReader& r : reader) {
+        r.read(atoms);
+        for (int p = 0; p < kMeasureParts && !h.has_exact_ends(); ++p) add_cells(r.list(p), &list);
       }
-      if (Status s = add_cell(entry, slot); !s.ok()) return s;
-      // Not to be filled by one alone.
-      if (size() > 2 * most_)
-        if (Status s = fit_into_most(); !s.ok()) return s;
+      CellFinder finder(ends_, h, atoms);
+      const bool values =
+          std::all_of(list.begin(), list.end(), [](const ListCell& c) { return c.begin == c.end; });
+      if (!values) digits_ = std::max(digits_, digits_of(h));
+      for (const ListCell& cell : list) {
+        GridEntry entry;
+        if (!finder.find(cell, &entry)) return invalid("a cell is none of the grid's");
+        if (entry.level < 0 && (entry.x < h.min || entry.x > h.max))
+          return invalid("a value is outside [min, max]");
+        if (finder.value(cell.end) < h.min || finder.value(cell.begin) > h.max)
+          return invalid("a cell is outside [min, max]");
+        if (values) note_digits(entry.x);
+        double slot[2 + 3 * kMaxMeasures];
+        for (int k = 0; k < measures_; ++k) {
+          SumsReader& r = reader[static_cast<std::size_t>(k)];
+          put_sums(slot, k, in_units_here(k, r.next(cell)));
+        }
+        if (Status s = add_cell(entry, slot); !s.ok()) return s;
+        // Not to be filled by one alone.
+        if (size() > 2 * most_)
+          if (Status s = fit_into_most(); !s.ok()) return s;
+      }
+      for (const SumsReader& r : reader)
+        if (!r.at_end()) return invalid("a measure has sums in other cells than the column");
     }
     const double rows[kSpecialX] = {h.nans, h.negative_infinities, h.positive_infinities};
     for (int k = 0; k < measures_; ++k) {
       const SumsReader& r = reader[static_cast<std::size_t>(k)];
-      if (!r.at_end()) return invalid("a measure has sums in other cells than the column");
       for (int x = 0; x < kSpecialX; ++x)
         measure_[k].special[x].add(in_units_here(k, r.special(static_cast<SpecialX>(x), rows[x])));
     }

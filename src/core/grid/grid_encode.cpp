@@ -37,6 +37,8 @@ constexpr double kLess = 0.95;
 // For less bytes than that there are so many.
 constexpr std::size_t kFewBytes = 32768;
 constexpr int kManyTrials = 8;
+// Values beside the cells, at most.
+constexpr int kMostAtoms = 128;
 // Rows are stored up to here as they are.
 constexpr double kMostWhole = 0x1p53;
 
@@ -119,6 +121,12 @@ class GridEncoder::Part {
 
   void add(const Cell& cell, double rows) {
     if (!(rows > 0)) return;
+    if (cell.is_atom) {
+      of_atoms_.add(rows);
+      atom_value_.push_back(cell.low);
+      atom_rows_.push_back(of_atoms_.value());
+      return;
+    }
     whole_ = whole_ && rows == std::floor(rows);
     at(cell.low_key, cell.low);
     sum_.add(rows);
@@ -128,12 +136,13 @@ class GridEncoder::Part {
       at(cell.high_key, cell.high);
   }
 
-  double rows() const { return sum_.value(); }
+  double rows() const { return sum_.value() + of_atoms_.value(); }
 
   // Bytes that it takes, but for what rounding adds.
   std::size_t planned_bytes(const Header& header, double rows_share) const {
     HistogramPacking packing(header);
-    return sizeof(Header) + packing.plan(steps_, unit(), rounding_of(rows_share));
+    return sizeof(Header) + 2 * sizeof(double) * atom_value_.size() +
+           packing.plan(steps_, unit(), rounding_of(rows_share));
   }
 
   // header: of the list. rows_share: 0: as they are. rounded: how far what was added may be off.
@@ -142,18 +151,18 @@ class GridEncoder::Part {
     const bool fits = is_whole();
     packing.plan(steps_, unit(), rounding_of(rows_share));
     packing.pack();
-    header.cell_rows = rows();
+    header.cell_rows = sum_.value();
     // What doubles have not.
     if (!fits) rounded += 0x1p-52 * rows();
     header.row_unit = packing.blocks().empty() ? 0 : packing.unit();
     if ((!fits || rows_share > 0 || rounded > 0) && rows() > 0)
       header.error = std::min(1.0, (largest_distance(steps_, packing.packed()) + rounded) / rows());
-    return lay_out(header, {}, {}, packing.blocks(), packing.words());
+    return lay_out(header, atom_value_, atom_rows_, packing.blocks(), packing.words());
   }
 
  private:
-  bool is_whole() const { return whole_ && rows() < kMostWhole; }
-  double unit() const { return is_whole() ? 1 : std::ldexp(1.0, std::ilogb(rows()) - 50); }
+  bool is_whole() const { return whole_ && sum_.value() < kMostWhole; }
+  double unit() const { return is_whole() ? 1 : std::ldexp(1.0, std::ilogb(sum_.value()) - 50); }
   static Rounding rounding_of(double rows_share) {
     Rounding rounding;
     rounding.exact = true;
@@ -166,13 +175,14 @@ class GridEncoder::Part {
     Step s;
     s.key = key;
     s.x = steps_.lattice || encoder_.header_.grid_level > 0 ? static_cast<double>(key) : x;
-    s.below = s.through = rows();
+    s.below = s.through = sum_.value();
     steps_.list.push_back(s);
   }
 
   const GridEncoder& encoder_;
   Steps steps_;
-  DoubleDouble sum_;
+  DoubleDouble sum_, of_atoms_;
+  std::vector<double> atom_value_, atom_rows_;
   bool whole_ = true;
 };
 
@@ -197,6 +207,8 @@ void GridEncoder::number_ends() {
     return key;
   };
   for (Cell& cell : cut_) {
+    cell.is_atom = cell.low == cell.high && is_atom(list_.entries[cell.begin]);
+    if (cell.is_atom) continue;
     cell.low_key = cell.high_key = number(cell.low);
     if (cell.low == cell.high) continue;
     cell.low_key = std::max(cell.low_key, least);
@@ -315,11 +327,24 @@ Status GridEncoder::prepare() {
     // One that was found, too.
     least_ = std::max(level_on(cells_.ends(), header_), 0);
   }
+  find_atoms();
   if (header_.lattice_step == 0 && is_on_a_grid()) make_tree();
   keys_of_doubles_ = header_.lattice_step == 0 && header_.grid_level == 0;
   add_up_errors();
   for (int k = 0; k < cells_.measures(); ++k) has_nulls_[k] = has_nulls(k);
   return Status::success();
+}
+
+void GridEncoder::find_atoms() {
+  const RoundEnds& ends = cells_.ends();
+  const double farthest = std::max(std::fabs(header_.min), std::fabs(header_.max));
+  if (header_.has_exact_ends() || header_.lattice_step > 0 || list_.finest < 0 ||
+      !(farthest < kMostIndex * ends.step(list_.finest)))
+    return;
+  level_beside_atoms_ = list_.finest;
+  if (std::count_if(list_.entries.begin(), list_.entries.end(),
+                    [this](const GridEntry& e) { return is_atom(e); }) > kMostAtoms)
+    level_beside_atoms_ = -1;
 }
 
 // False where some value is no end of a level that has a number for the farthest.
@@ -341,8 +366,9 @@ void GridEncoder::make_tree() {
   tree_.emplace(ends, list_.entries);
   int finest = ends.levels() - 1;
   double farthest = std::max(std::fabs(header_.min), std::fabs(header_.max));
-  for (const GridTree::Entry& e : tree_->entries()) {
-    finest = std::min(finest, e.inside ? e.own : e.own - 1);
+  for (std::size_t i = 0; i < list_.entries.size(); ++i) {
+    const GridTree::Entry& e = tree_->entries()[i];
+    if (!is_atom(list_.entries[i])) finest = std::min(finest, e.inside ? e.own : e.own - 1);
     farthest = std::max(farthest, std::fabs(e.x));
   }
   if (header_.lattice_step == 0 && finest >= 0 && farthest < kMostIndex * ends.step(finest))
@@ -382,7 +408,7 @@ bool GridEncoder::is_across_zero(int level, std::size_t entry) const {
 void GridEncoder::put_range(int level, std::size_t begin, std::size_t end) {
   auto [low, high] = ends_of(level, begin);
   if (is_across_zero(level, begin)) (high > -low ? low : high) = 0;
-  cut_.push_back({begin, end, low, high, 0, 0});
+  cut_.push_back({begin, end, low, high, 0, 0, false});
   ++ranges_;
 }
 
@@ -393,7 +419,7 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
   if (cut.limit == 0 && is_of_values()) {
     cut_.reserve(list_.entries.size());
     for (std::size_t i = 0; i < list_.entries.size(); ++i)
-      cut_.push_back({i, i + 1, list_.entries[i].x, list_.entries[i].x, 0, 0});
+      cut_.push_back({i, i + 1, list_.entries[i].x, list_.entries[i].x, 0, 0, false});
     return cut_.size() <= most_cells;
   }
   make_tree();
@@ -412,7 +438,8 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
       continue;
     }
     if (alone && first.inside) put_range(first.own, node.begin, node.end);
-    if (alone && !first.inside) cut_.push_back({node.begin, node.end, first.x, first.x, 0, 0});
+    if (alone && !first.inside)
+      cut_.push_back({node.begin, node.end, first.x, first.x, 0, 0, false});
     ++n;
   }
   return cut_.size() <= most_cells;
@@ -590,13 +617,15 @@ void GridEncoder::find_lattice_of_values() {
 int level_on(const RoundEnds& ends, const Header& lattice) {
   const int first = first_true(0, ends.levels(),
                                [&](int level) { return ends.step(level) > lattice.lattice_step; });
-  if (first == ends.levels() || !ends.is_even(first)) return -1;
+  if (first == ends.levels()) return -1;
   const auto divides = [&](double x) {
     const double k = std::nearbyint((x - lattice.lattice_offset) / lattice.lattice_step);
     return lattice.lattice_point(k) == x;
   };
-  const std::int64_t k = ends.cell(first, lattice.min);
-  return divides(ends.end(first, k)) && divides(ends.end(first, k + 1)) ? first : -1;
+  // Months and years end where days do.
+  const int even = ends.is_even(first) ? first : kDayLevel;
+  const std::int64_t k = ends.cell(even, lattice.min);
+  return divides(ends.end(even, k)) && divides(ends.end(even, k + 1)) ? first : -1;
 }
 
 std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {

@@ -10,7 +10,8 @@
 //   in tails   unless no floor leaves room for that, where it has more than a share 1/kTailRows of the rows between it and the nearer end
 //              of the column, so that quantiles have a relative error there
 //
-// and a value that has a cell by itself below the floor is a point. Counts and sums at every end of a
+// and a value that has a cell by itself below the floor is a point. Of a sample few values that are no
+// ends of the finest cells, as its outermost rows are, lie beside these as atoms. Counts and sums at every end of a
 // cell are those of the list; within one they are spread evenly. Of a list of every row that is all
 // that is told of them (Header::has_exact_ends()); else errors are those at any value: how far what is
 // stored is from the list, and the list from what it is of.
@@ -105,6 +106,7 @@ class GridEncoder {
     std::size_t begin, end;
     double low, high;                // its ends; of a point equal
     std::int64_t low_key, high_key;  // of number_ends()
+    bool is_atom;
   };
   class Part;
 
@@ -113,6 +115,11 @@ class GridEncoder {
   void make_tree();
   bool cut_into(const GridCut& cut, std::size_t most_cells);
   void find_lattice_of_values();
+  void find_atoms();
+  bool is_atom(const GridEntry& e) const {
+    return level_beside_atoms_ >= 0 && e.level < 0 &&
+           !cells_.ends().is_end(level_beside_atoms_, e.x);
+  }
   // Once asked to stop it does not ask any more.
   bool is_stopped() { return stopped_ = stopped_ || control_.stop_requested(); }
   std::pair<double, double> ends_of(int level, std::size_t entry) const;
@@ -146,6 +153,7 @@ class GridEncoder {
   bool stopped_ = false;
   std::optional<GridTree> tree_;  // where values are to be put together
   bool keys_of_doubles_ = false;
+  int level_beside_atoms_ = -1;  // values that are none of its ends are atoms
   double rows_error_ = 0;
   std::array<double, kMaxMeasures> measured_error_ = {}, sum_error_ = {}, squares_error_ = {};
   int least_ = 0;  // no cell but a value is finer

@@ -18,7 +18,8 @@ double error_of_sum(double a, double b) {
 }  // namespace
 
 void CountSampling::add(const Header& h) {
-  if ((h.flags & kEveryRowRead) == 0) any = 1;
+  if (!h.has_exact_ends()) any = 1;
+  if ((h.flags & kEveryRowRead) == 0) unread = 1;
   rows_variance += h.rows_variance * h.rows * h.rows;
   end_variance += h.end_variance * h.rows * h.rows;
   sum_error = error_of_sum(sum_error, h.mean_error > 0 ? h.mean_error * h.finite_rows() : 0);
@@ -33,6 +34,7 @@ void CountSampling::add(const Header& h) {
 
 void CountSampling::add(const CountSampling& other) {
   any = std::max(any, other.any);
+  unread = std::max(unread, other.unread);
   rows_variance += other.rows_variance;
   end_variance += other.end_variance;
   sum_error = error_of_sum(sum_error, other.sum_error);
@@ -54,7 +56,8 @@ void CountSampling::describe(Header* h) const {
 }
 
 bool CountSampling::valid() const {
-  bool sure = is_count(rows_variance) && is_count(end_variance) && is_count(sum_error) && any <= 1;
+  bool sure = is_count(rows_variance) && is_count(end_variance) && is_count(sum_error) &&
+              any <= 1 && unread <= any;
   for (const auto& scales : weight) {
     for (const float w : scales) sure = sure && is_count(w);
   }

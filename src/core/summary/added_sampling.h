@@ -25,8 +25,8 @@ struct CountSampling {
   double rows_variance = 0, end_variance = 0;
   double sum_error = 0;                      // the standard error of the sum of finite values
   float weight[kShapes][kErrorScales] = {};  // N_k v_k / n_k
-  std::uint32_t any = 0;                     // 1: one of them was sampled
-  std::uint32_t padding = 0;
+  std::uint32_t any = 0;                     // 1: one of them has no exact ends
+  std::uint32_t unread = 0;                  // 1: of one not every row was read
 
   void add(const Header& h);
   void add(const CountSampling& other);

@@ -143,7 +143,7 @@ AggregateState* new_state(MemoryContext context, const Settings& settings, bool 
 }
 
 void add_density(MemoryContext context, AggregateState* state, const kde::Header* density) {
-  if ((density->flags & kde::kEveryRowRead) == 0)
+  if (!density->has_exact_ends())
     wait(context, state, density);
   else
     check_status(state->cells->add(*density), kAdding);
@@ -209,8 +209,7 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("densities of categories cannot be added up"),
                     errhint("Fit the column of the whole table: kde_fit('table', 'column').")));
-  constexpr uint8 kOfEveryRow = kde::kBounded | kde::kEveryRowRead | kde::kRoundEnds;
-  if (density.grouped > 0 && (density.flags & kOfEveryRow) != kOfEveryRow)
+  if (density.grouped > 0 && !density.has_exact_ends())
     ereport(ERROR,
             (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("groups of samples cannot be added up"),
              errhint("Fit them to every row: sample_rows => -1.")));
