@@ -302,7 +302,8 @@ TEST(SampleLine, HasEachRowOnce) {
         ASSERT_EQ(through, static_cast<double>(to - from)) << c.value;
       }
       EXPECT_EQ(through, rows.seen);
-      EXPECT_EQ(last, rows.high);
+      EXPECT_LE(last, rows.high);
+      EXPECT_TRUE(s.thinned || last == rows.high);
     }
   }
 }

@@ -10,9 +10,9 @@ namespace kde {
 
 namespace {
 
-// Cells have at most such a share of the rows, and in the tails of those between them and the end; or
-// more, where rows are even within but for so many of these.
-constexpr double kShare = 1.0 / 16384, kShareOfTail = 1.0 / 64, kEven = 1.0 / 8;
+// In the tails cells have at most such a share of the rows between them and the end; anywhere more,
+// where rows are even within but for so much of what is not divided.
+constexpr double kShareOfTail = 1.0 / 64, kEven = 1.0 / 8;
 // A value that has rows of its own is not told from so few beside it, of those of a cell.
 constexpr double kFew = 1.0 / 16;
 // Cells of the top level from 0 on, at most; farther from it, where no time is, each cell of the
@@ -78,11 +78,12 @@ class Distribution {
 
 class Lister {
  public:
-  Lister(const Distribution& of, const RoundEnds& ends, const Header& lattice, double least,
-         bool has_measures, GridList* out)
+  Lister(const Distribution& of, const RoundEnds& ends, const Header& lattice, double share,
+         double least, bool has_measures, GridList* out)
       : of_(of),
         ends_(ends),
         lattice_(lattice),
+        share_(share),
         least_(least),
         has_measures_(has_measures),
         out_(*out) {}
@@ -134,11 +135,10 @@ class Lister {
   }
 
   // Of no measure that its rows are as even.
-  bool is_even(double low, double high, double rows, std::size_t first, std::size_t end,
-               double most) const {
+  bool is_even(double low, double high, double rows, std::size_t first, std::size_t end) const {
     if (has_measures_) return false;
     const EvenCell even(lattice_, low, high);
-    const double before = of_.through(low);
+    const double before = of_.through(low), most = kEven * least_;
     for (std::size_t i = first; i < end; ++i) {
       const double x = of_.cells()[i].value;
       if (!(std::fabs(of_.below(x) - before - rows * even.share(x, false)) <= most &&
@@ -160,7 +160,7 @@ class Lister {
     const double rows = of_.below(high) - before;
     if (!(rows > 0)) return;
     const double beyond = std::min(before, of_.all() - before - rows);
-    const double most = std::max(std::min(kShare * of_.all(), kShareOfTail * beyond), least_);
+    const double most = std::max(std::min(share_ * of_.all(), kShareOfTail * beyond), least_);
     const std::span<const HistogramCell> cells = of_.cells();
     std::size_t first = of_.first_at(low);
     while (first < cells.size() && cells[first].value <= low) ++first;
@@ -178,7 +178,7 @@ class Lister {
       put_values(first, end, between);
       return;
     }
-    if (rows <= most || is_last || is_even(low, high, rows, first, end, kEven * most)) {
+    if (rows <= most || is_last || is_even(low, high, rows, first, end)) {
       put_cell(level, low, rows);
       return;
     }
@@ -192,7 +192,7 @@ class Lister {
   const Distribution& of_;
   const RoundEnds& ends_;
   const Header& lattice_;
-  double least_;
+  double share_, least_;
   bool has_measures_;
   GridList& out_;
 };
@@ -205,7 +205,7 @@ double largest_error(const Distribution& of, const RoundEnds& ends, const Header
   const auto compare = [&](double a, double b) { worst = std::max(worst, std::fabs(a - b)); };
   const std::span<const HistogramCell> cells = of.cells();
   for (const GridEntry& e : list.entries) {
-    compare(sum, of.below(e.x));
+    compare(sum, e.level < 0 ? of.below(e.x) : of.through(e.x));
     if (e.level < 0) {
       sum += e.rows;
       compare(sum, of.through(e.x));
@@ -287,10 +287,10 @@ class SumsOfCells {
 }  // namespace
 
 GridList list_estimate(std::span<const HistogramCell> cells, const Header& header,
-                       const GridCells& counted, const GridList& list, double least) {
+                       const GridCells& counted, const GridList& list, double share, double least) {
   GridList out;
   const Distribution of(cells, header);
-  Lister(of, counted.ends(), header, least, counted.measures() > 0, &out).run();
+  Lister(of, counted.ends(), header, share, least, counted.measures() > 0, &out).run();
   out.is_even = true;
   out.error_rows = largest_error(of, counted.ends(), header, out);
   if (counted.measures() > 0)

@@ -11,8 +11,9 @@ namespace kde {
 
 // cells: the estimate's, as encode_histogram() takes them, in the table's rows. header: the lattice.
 // counted: the cells that the sample was counted in, `list` theirs: what measures have in them goes
-// where their rows are. least: rows that are not divided any more. Throws std::bad_alloc.
+// where their rows are. A cell has at most that share of the rows; no less than `least` are divided.
+// Throws std::bad_alloc.
 GridList list_estimate(std::span<const HistogramCell> cells, const Header& header,
-                       const GridCells& counted, const GridList& list, double least);
+                       const GridCells& counted, const GridList& list, double share, double least);
 
 }  // namespace kde

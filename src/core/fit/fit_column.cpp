@@ -16,7 +16,9 @@
 #include <cstdarg>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <new>
+#include <optional>
 #include <vector>
 
 namespace kde {
@@ -29,6 +31,8 @@ constexpr double kNothingBeside = 0x1p-400;
 constexpr double kRowsAnOutermost = 1000;
 // A cell of less than such a part of a row that was read is not divided.
 constexpr double kLeastOfRow = 0.25;
+// Cells have no more of the rows, at first and at last.
+constexpr double kShareOfCell = 1.0 / 16384, kLeastShareOfCell = 1.0 / 262144;
 
 class Fit {
  public:
@@ -377,21 +381,40 @@ class Fit {
       if (!lattice_resolved(header_) || level_on(counted.ends(), header_) < 0)
         header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
     }
-    GridList list;
-    if (!cells_.empty()) list = list_estimate(cells_, header_, counted, list_, kLeastOfRow * scale);
-    list.error_rows += header_.error * rows_.stand_for;
-    header_.error = 0;
-    const std::vector<MeasureFit> fits = measure_fits();
-    const SampledMeasures sampled = {fits, scale, options_.rows_per_row_read};
-    GridEncoder encoder(counted, list, header_, options_.measure_types, control_);
-    if (!every_row_is_in()) encoder.begin_sampled(&sampled);
-    if (Status s = encoder.prepare(); !s.ok()) return s;
     // Each rank is a value of its own.
     const std::size_t bytes = options_.value_type == ValueType::category ? kMostMeasuredBytes
                               : options_.budget > 0                      ? options_.budget
                                                     : bytes_of_sample(counted.measures());
-    return encoder.write(encoder.best(bytes), density);
+    const std::vector<MeasureFit> fits = measure_fits();
+    const SampledMeasures sampled = {fits, scale, options_.rows_per_row_read};
+    const double within_cells = header_.error * rows_.stand_for;
+    header_.error = 0;
+    const auto prepare = [&](double share, Encoding* e) {
+      if (!cells_.empty())
+        e->list = list_estimate(cells_, header_, counted, list_, share, kLeastOfRow * scale);
+      e->list.error_rows += within_cells;
+      e->encoder.emplace(counted, e->list, header_, options_.measure_types, control_);
+      if (!every_row_is_in()) e->encoder->begin_sampled(&sampled);
+      return e->encoder->prepare();
+    };
+    auto best = std::make_unique<Encoding>();
+    double share = kShareOfCell;
+    if (Status s = prepare(share, &*best); !s.ok()) return s;
+    // Finer cells as long as they are worth it and there is room.
+    while (best->list.error_rows - within_cells > scale && share > kLeastShareOfCell) {
+      auto finer = std::make_unique<Encoding>();
+      share /= 2;
+      if (Status s = prepare(share, &*finer); !s.ok()) return s;
+      if (finer->encoder->bytes_of({0, 0}, bytes) > bytes) break;
+      best = std::move(finer);
+    }
+    return best->encoder->write(best->encoder->best(bytes), density);
   }
+
+  struct Encoding {
+    GridList list;
+    std::optional<GridEncoder> encoder;
+  };
 
   const Sample& sample_;
   const FitOptions& options_;

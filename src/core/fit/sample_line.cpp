@@ -41,9 +41,8 @@ class LineOfCells {
     const double high = ends_.end(e.level, ends_.cell(e.level, e.x) + 1);
     if (high <= rows_.low || low >= rows_.high) return;
     double rows = e.rows;
-    // Rows at `low` and `high` themselves are not known one by one.
     if (low < rows_.low) rows -= known_between(low, rows_.low);
-    if (high > rows_.high) rows -= known_between(std::nextafter(rows_.high, high), high);
+    if (high > rows_.high) rows -= known_between(rows_.high, high);
     if (!(rows > 0)) return;
     const double before = low < rows_.low ? point_before(lattice_, rows_.low, false)
                                           : point_before(lattice_, low, true);
@@ -54,9 +53,9 @@ class LineOfCells {
   }
 
  private:
-  // In [low, high).
+  // Neither at the one nor at the other.
   double known_between(double low, double high) const {
-    const auto first = std::lower_bound(known_.begin(), known_.end(), low);
+    const auto first = std::upper_bound(known_.begin(), known_.end(), low);
     return static_cast<double>(std::lower_bound(first, known_.end(), high) - first);
   }
 

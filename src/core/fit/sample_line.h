@@ -21,7 +21,7 @@ struct SampledRows {
   // (is_joined) those that were drawn.
   std::vector<WeightedValue> values;
   bool is_joined = false;
-  // A partition, in rows of the sample, as encode_histogram() takes it; by take_cells().
+  // A partition, in rows of the sample; by take_cells().
   std::vector<HistogramCell> cells;
 };
 

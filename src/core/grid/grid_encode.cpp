@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kSquaresShare = 0x1p-12;
 // Of samples so are counts.
-constexpr double kSampledShare = 0x1p-14;
+constexpr double kSampledShare = 0x1p-10;
 // Of so many cells squares are stored as they are.
 constexpr std::size_t kFewCells = 1024;
 // A cell takes so many bits, at least, so that cuts of too many need not be packed.
@@ -162,7 +162,11 @@ class GridEncoder::Part {
 
  private:
   bool is_whole() const { return whole_ && sum_.value() < kMostWhole; }
-  double unit() const { return is_whole() ? 1 : std::ldexp(1.0, std::ilogb(sum_.value()) - 50); }
+  double unit() const {
+    if (is_whole()) return 1;
+    return std::max(std::ldexp(1.0, std::ilogb(sum_.value()) - 50),
+                    std::numeric_limits<double>::denorm_min());
+  }
   static Rounding rounding_of(double rows_share) {
     Rounding rounding;
     rounding.exact = true;

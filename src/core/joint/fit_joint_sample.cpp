@@ -41,7 +41,8 @@ Status finish_nothing(const FitOptions& options, double nulls, const Control& co
   if (Status s = fit_cells(&*nothing, counted, options.budget, control, density, &report); !s.ok())
     return s;
   auto* header = reinterpret_cast<Header*>(density->data());
-  if (!options.every_row_read) header->flags &= static_cast<std::uint8_t>(~kEveryRowRead);
+  if (!options.every_row_read)
+    header->flags &= static_cast<std::uint8_t>(~(kEveryRowRead | kExactEnds));
   return Status::success();
 }
 
