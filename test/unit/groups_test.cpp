@@ -193,8 +193,10 @@ TEST(Groups, ThatDoNotFitShareTheRest) {
   EXPECT_LE(count.lower, all.count);
   EXPECT_GE(count.upper, all.count);
   EXPECT_LE(count.upper - count.lower, 0.05 * all.count);
-  EXPECT_LE(sum.lower, all.sum);
-  EXPECT_GE(sum.upper, all.sum);
+  // The truth is a sum of doubles itself.
+  const double rounding = 60000 * 0x1p-53 * all.sum;
+  EXPECT_LE(sum.lower, all.sum + rounding);
+  EXPECT_GE(sum.upper, all.sum - rounding);
 }
 
 // Small groups with times of a year: the ends are no coarser than what keeps twice as many of them.

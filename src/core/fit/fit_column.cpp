@@ -74,6 +74,7 @@ class Fit {
     h.kernel = options_.kernel;
     h.flags = static_cast<std::uint8_t>(kFitted | kRoundEnds | (automatic() ? kBounded : 0) |
                                         (options_.every_row_read ? kEveryRowRead : 0));
+    if (automatic() && options_.as_counted && every_row_is_in()) h.flags |= kExactEnds;
     h.value_type = options_.value_type;
     h.sample_rows = sample_.sample_rows();
     describe_totals(sample_.totals, sample_.specials, sample_.not_null() * scale, scale, &h);

@@ -239,7 +239,6 @@ Status GridEncoder::check_finite() const {
 bool GridEncoder::has_nulls(int k) const {
   const GridCells::Measure& measure = cells_.measure(k);
   if (measure.has_nulls) return true;
-  if (sampled_ == nullptr && !header_.has_exact_ends()) return false;
   double rows = 0;
   bool less = false;
   for (std::size_t i = 0; i < list_.entries.size(); ++i) {
@@ -251,7 +250,7 @@ bool GridEncoder::has_nulls(int k) const {
   for (int x = 0; x < kSpecialX; ++x)
     if (measure.special[x].rows < special_rows[x]) return true;
   // An estimate's rows are not those that were counted.
-  return sampled_ != nullptr ? rows < (1 - 1e-9) * cells_.totals().rows() : less;
+  return header_.has_exact_ends() ? less : rows < (1 - 1e-9) * cells_.totals().rows();
 }
 
 // How far a distribution function of such weights of the list's entries may be from that of the cut's
