@@ -12,7 +12,7 @@ namespace {
 
 // In the tails cells have at most such a share of the rows between them and the end; anywhere more,
 // where rows are even within but for so much of what is not divided.
-constexpr double kShareOfTail = 1.0 / 64, kEven = 1.0 / 8;
+constexpr double kShareOfTail = 1.0 / 64, kEven = 1.0 / 4;
 // A value that has rows of its own is not told from so few beside it, of those of a cell.
 constexpr double kFew = 1.0 / 16;
 // Cells of the top level from 0 on, at most; farther from it, where no time is, each cell of the

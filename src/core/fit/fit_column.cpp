@@ -30,7 +30,7 @@ constexpr double kNothingBeside = 0x1p-400;
 // Of a sample whose rows were not thinned, one row in so many at each end is stored as it is.
 constexpr double kRowsAnOutermost = 1000;
 // A cell of less than such a part of a row that was read is not divided.
-constexpr double kLeastOfRow = 0.25;
+constexpr double kLeastOfRow = 0.5;
 // Cells have no more of the rows, at first and at last.
 constexpr double kShareOfCell = 1.0 / 16384, kLeastShareOfCell = 1.0 / 262144;
 
