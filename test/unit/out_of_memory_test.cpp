@@ -94,24 +94,6 @@ TEST(OutOfMemory, FitColumn) {
   }
 }
 
-// Exact, every cell, and simplified.
-TEST(OutOfMemory, EncodeHistogram) {
-  for (const int n : {20, 600, 3000}) {
-    std::vector<double> x = samples::normal(n, 1);
-    std::sort(x.begin(), x.end());
-    std::vector<HistogramCell> cells;
-    for (const double v : x) cells.push_back({v, 1, true});
-    Header h{};
-    h.rows = n;
-    h.min = x.front();
-    h.max = x.back();
-    fail_each_allocation([&] {
-      DensityBytes bytes;
-      return encode_histogram(h, cells, 0, 2048, &bytes);
-    });
-  }
-}
-
 // The estimate from a sample: halvings, transformations, heaps, atoms.
 TEST(OutOfMemory, AdaptiveFit) {
   std::vector<double> heaped = samples::normal(150, 1);

@@ -84,21 +84,7 @@ struct HistogramCell {
   bool point = false;  // all rows are at the value; otherwise over (previous value, value]
 };
 
-// Writes the finest histogram of those cells that fits into `budget` bytes.
-//
-// header: all but atoms, blocks, cell_rows, row_unit and error is set; kind and version are set
-//   here.
-// cells: ascending, the first a point or of no rows; values all distinct, but that a point may
-//   follow a cell with the same value (rows just below it, and at it). Their rows add up to
-//   header.finite_rows().
-// slack: a bound for how far counts of the given cells are from the truth, as a share of the rows.
-// budget: in [kLeastHistogramBytes, kMaxBytes].
-// The resulting Header::error is the given slack plus the largest distance of the stored
-// distribution function from the given one. Cells of integer rows without slack that fit as they
-// are are stored exactly: error 0.
-// Errors: invalid_argument, out_of_memory.
+// Of the cells of a density, that asked for may be no less.
 inline constexpr std::size_t kLeastHistogramBytes = 512;
-Status encode_histogram(const Header& header, std::span<const HistogramCell> cells, double slack,
-                        std::size_t budget, DensityBytes* density) noexcept;
 
 }  // namespace kde

@@ -15,13 +15,6 @@ namespace kde {
 namespace {
 
 constexpr std::size_t kChunk = 8;
-// A step that moves by less than half a quantum moves by less than this share of the tolerance.
-constexpr double kToleranceShare = 1.0 / 2;
-// Rows are rounded to at most this share of the tolerance.
-constexpr double kRowsShare = 1.0 / 2;
-// Without a tolerance, rows that are no whole numbers are rounded to the share of a cell's that its
-// width is, at most to this.
-constexpr double kCellShare = 1.0 / 32;
 // Of the rows, at either end of all.
 constexpr double kOutermost = 1e-3;
 // Wider quanta span more than an octave of doubles.
@@ -33,43 +26,13 @@ int floor_log2(double x) {
   return exponent > 0 ? exponent - 1023 : -1100;
 }
 
-// Of the distances of doubles at x, log2.
-int spacing_log2(double x) { return std::max(floor_log2(std::fabs(x)), -1022) - 52; }
-
-// How far an end of a cell may move.
-double slack_of(double width, double rows, double tolerance, const Rounding& rounding) {
-  double share = rounding.width;
-  if (rows > 0 && tolerance > 0) share = std::min(share, kToleranceShare * tolerance / rows);
-  return share * width;
-}
-
-// Whole quanta of 2^shift by which a key may be rounded so that step i moves no farther than it
-// may.
-int key_shift_at(const std::vector<Step>& steps, std::size_t i, const Rounding& rounding) {
-  const Step& s = steps[i];
-  const double tolerance = rounding.tolerance.at(s);
-  double move = std::numeric_limits<double>::infinity();
-  if (i > 0) {
-    const Step& left = steps[i - 1];
-    move = slack_of(s.x - left.x, s.below - left.through, tolerance, rounding);
-  }
-  if (i + 1 < steps.size()) {
-    const Step& right = steps[i + 1];
-    move = std::min(move, slack_of(right.x - s.x, right.below - s.through, tolerance, rounding));
-  }
-  return std::clamp(floor_log2(move) + 1 - spacing_log2(s.x), 0, kMostShift);
-}
-
 int rows_shift_of(double rows) { return rows < 1 ? 0 : std::min(floor_log2(rows), 52); }
 
 }  // namespace
 
 HistogramPacking::HistogramPacking(const Header& header)
-    : max_(header.max),
-      has_round_ends_((header.flags & kRoundEnds) != 0),
-      has_grid_(header.grid_level > 0),
-      place_(place_bytes(header)) {
-  const int most = has_round_ends_ && header.lattice_step == 0 && !has_grid_ ? 0 : kMostShift;
+    : max_(header.max), has_grid_(header.grid_level > 0) {
+  const int most = header.lattice_step == 0 && !has_grid_ ? 0 : kMostShift;
   for (int i = 0; i <= most; ++i) {
     key_unit_[i] = static_cast<std::uint64_t>(key_unit(header, static_cast<unsigned>(i)));
     if (key_unit_[i] != 0) most_key_shift_ = i;
@@ -101,18 +64,14 @@ std::uint64_t HistogramPacking::units(double rows) const {
   return static_cast<std::uint64_t>(units < 0x1p51 ? units + 0.5 : std::nearbyint(units));
 }
 
-void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) {
+void HistogramPacking::list_cells(const Steps& steps, double rows_share) {
   const std::vector<Step>& list = steps.list;
   cells_.clear();
   lattice_ = steps.lattice;
-  is_by_largest_ = rounding.rows_share > 0;
+  is_by_largest_ = rows_share > 0;
   if (list.empty() || !(steps.rows() > 0)) return;
   cells_.reserve(list.size() + list.size() / 2);
   first_key_ = list.front().key;
-  const bool tolerant = rounding.tolerance.rows > 0;
-  const bool rounded = rounding.rows_share > 0 || (!rounding.exact && (tolerant || unit_ != 1));
-  const double cell_share =
-      rounding.rows_share > 0 ? rounding.rows_share : std::min(kCellShare, rounding.width);
   std::uint64_t through = 0;
   std::int64_t end = first_key_;  // of the last cell
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -123,12 +82,8 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
     Cell cell;
     cell.key = s.key;
     cell.point = false;
-    cell.key_shift =
-        lattice_ || rounding.exact ? 0 : static_cast<std::uint8_t>(key_shift_at(list, i, rounding));
     const auto rows_shift = [&](std::uint64_t own) {
-      if (!rounded) return 0;
-      return rows_shift_of(tolerant ? kRowsShare * rounding.tolerance.at(s) / unit_
-                                    : cell_share * static_cast<double>(own));
+      return is_by_largest_ ? rows_shift_of(rows_share * static_cast<double>(own)) : 0;
     };
     if (at_below > through) {
       if (list[i - 1].key != end) {
@@ -137,8 +92,6 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
         gap.key = list[i - 1].key;
         gap.through = through;
         gap.rows_shift = kMostShift;
-        if (!lattice_ && !rounding.exact)
-          gap.key_shift = static_cast<std::uint8_t>(key_shift_at(list, i - 1, rounding));
         if (cells_.empty())
           first_key_ = gap.key;
         else
@@ -154,7 +107,7 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
       cell.through = at_through;
       // A point keeps rows; an outermost one, which may be far from all others, its own.
       const bool outermost =
-          !tolerant && std::min(s.below, steps.rows() - s.through) <= kOutermost * steps.rows();
+          std::min(s.below, steps.rows() - s.through) <= kOutermost * steps.rows();
       cell.rows_shift = static_cast<std::uint8_t>(
           outermost ? 0 : std::min(rows_shift(own), static_cast<int>(std::bit_width(own)) - 1));
       cells_.push_back(cell);
@@ -162,7 +115,6 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
     through = at_through;
     end = s.key;
   }
-  if (!has_round_ends_) return;
   std::int64_t before = first_key_;
   std::uint8_t shift = round_shift(0, 0);
   std::uint64_t last = 0;
@@ -246,8 +198,7 @@ std::size_t HistogramPacking::plan_blocks() {
           static_cast<std::size_t>(std::bit_width(quanta(all.other_width, all.key_shift))) +
           static_cast<std::size_t>(std::bit_width(all.rows >> all.rows_shift));
       const std::size_t bytes =
-          best[i].bytes + sizeof(HistogramBlock) +
-          ((all.end - all.begin) * bits + 8 * place_ - 1) / (8 * place_) * place_;
+          best[i].bytes + sizeof(HistogramBlock) + ((all.end - all.begin) * bits + 63) / 64 * 8;
       if (bytes < best[j + 1].bytes) best[j + 1] = {bytes, i, all.key_shift, all.rows_shift};
     }
   }
@@ -259,9 +210,9 @@ std::size_t HistogramPacking::plan_blocks() {
   return (best[n].bytes + 7) / 8 * 8;
 }
 
-std::size_t HistogramPacking::plan(const Steps& steps, double unit, const Rounding& rounding) {
+std::size_t HistogramPacking::plan(const Steps& steps, double unit, double rows_share) {
   unit_ = unit;
-  list_cells(steps, rounding);
+  list_cells(steps, rows_share);
   list_chunks();
   return plan_blocks();
 }
@@ -294,7 +245,6 @@ void HistogramPacking::pack_block(const Block& planned) {
   block.rows_shift = planned.rows_shift;
 
   const int shift = planned.key_shift;
-  const std::uint64_t half = shift > 0 && !has_round_ends_ ? std::uint64_t{1} << (shift - 1) : 0;
   std::uint64_t quanta[kHistogramCells], own[kHistogramCells];
   std::uint64_t all_quanta = 0, all_units = 0, used_quanta = 0, used_units = 0;
   bool points = false, ranges = false;
@@ -307,14 +257,7 @@ void HistogramPacking::pack_block(const Block& planned) {
     if (cell.key > block.first_key) {
       const auto distance =
           static_cast<std::uint64_t>(cell.key) - static_cast<std::uint64_t>(block.first_key);
-      if (has_round_ends_)
-        q = this->quanta(distance, shift);
-      else if (!lattice_ && cell.key == 0)
-        q = distance >> shift;  // not beyond 0
-      else if (!lattice_ && cell.key == key_of(max_))
-        q = (distance + (half > 0 ? 2 * half - 1 : 0)) >> shift;
-      else
-        q = (distance + half) >> shift;
+      q = this->quanta(distance, shift);
     }
     const bool distinct = !cell.point || (c > 0 && cells_[i - 1].point);
     quanta[c] = std::max(q, all_quanta + (distinct ? 1 : 0)) - all_quanta;
@@ -328,9 +271,7 @@ void HistogramPacking::pack_block(const Block& planned) {
     used_units |= own[c];
     points |= cell.point;
     ranges |= !cell.point;
-    key_ =
-        block.first_key + static_cast<std::int64_t>(has_round_ends_ ? all_quanta * key_unit_[shift]
-                                                                    : all_quanta << shift);
+    key_ = block.first_key + static_cast<std::int64_t>(all_quanta * key_unit_[shift]);
     units_ = before + (all_units << planned.rows_shift);
     append_packed(key_, cell.point ? below : units_, units_);
   }
@@ -339,7 +280,7 @@ void HistogramPacking::pack_block(const Block& planned) {
                                  : CellKinds::ranges;
   block.key_bits = static_cast<std::uint8_t>(std::bit_width(used_quanta));
   block.rows_bits = static_cast<std::uint8_t>(std::bit_width(used_units));
-  block.byte = static_cast<std::uint16_t>(bits_.next_place(place_));
+  block.byte = static_cast<std::uint16_t>(bits_.next_place(sizeof(std::uint64_t)));
   for (std::size_t c = 0; c <= block.last_cell; ++c) {
     if (block.kinds == CellKinds::mixed) bits_.put(cells_[planned.begin + c].point ? 1 : 0, 1);
     bits_.put(quanta[c], block.key_bits);

@@ -1,13 +1,11 @@
 // Steps of a distribution function as the blocks and bits of histogram.h.
 //
 // Rows are rounded as cumulative sums, downwards, to multiples of a block's unit: so errors do not
-// add up, and what one block leaves the next one has. Values are rounded to whole multiples of
-// 2^key_shift, or with round ends told in multiples of a step of the grid. A step may be moved by a
-// share of the cells at its sides, and by what a share of the tolerance has of their rows.
+// add up, and what one block leaves the next one has. Values are told in multiples of a step of the
+// grid.
 #pragma once
 
 #include "core/density/histogram.h"
-#include "core/density/histogram_simplify.h"
 #include "core/density/histogram_steps.h"
 
 #include <cstdint>
@@ -15,15 +13,6 @@
 #include <vector>
 
 namespace kde {
-
-struct Rounding {
-  bool exact = false;  // nothing is rounded
-  // Of exact values: rows are rounded to this share of the largest of some neighbouring cells'; 0:
-  // they are not.
-  double rows_share = 0;
-  Tolerance tolerance{};  // of the steps; rows 0: rows of less than 2^53 units stay
-  double width = 0;       // a value moves by at most this share of a cell's width
-};
 
 // Appends fields of up to 63 bits from the least significant bit on.
 class BitWriter {
@@ -60,9 +49,10 @@ class HistogramPacking {
   // Of the header are used: max, for which keys beyond it stand, and what keys are multiples of.
   explicit HistogramPacking(const Header& header);
 
-  // Divides steps into blocks. unit: of rows; all rows are less than 2^53 of them. Returns about the
-  // bytes it will take, of blocks and words.
-  std::size_t plan(const Steps& steps, double unit, const Rounding& rounding);
+  // Divides steps into blocks. unit: of rows; all rows are less than 2^53 of them. rows_share: they are
+  // rounded to this share of the largest of some neighbouring cells'; 0: they are not. Returns about
+  // the bytes it will take, of blocks and words.
+  std::size_t plan(const Steps& steps, double unit, double rows_share);
 
   // Carries the plan out. Returns the bytes of blocks and words.
   std::size_t pack();
@@ -93,7 +83,7 @@ class HistogramPacking {
     std::uint8_t key_shift, rows_shift;
   };
 
-  void list_cells(const Steps& steps, const Rounding& rounding);
+  void list_cells(const Steps& steps, double rows_share);
   void list_chunks();
   std::size_t plan_blocks();
   void pack_block(const Block& planned);
@@ -103,12 +93,11 @@ class HistogramPacking {
 
   std::uint8_t round_shift(std::uint64_t width, std::uint8_t guess) const;
   std::uint64_t quanta(std::uint64_t width, int key_shift) const {
-    return has_round_ends_ ? width / key_unit_[key_shift] : width >> key_shift;
+    return width / key_unit_[key_shift];
   }
 
   double max_;
-  bool has_round_ends_, has_grid_;
-  std::size_t place_;
+  bool has_grid_;
   std::uint64_t key_unit_[64] = {};  // by key_shift; 0: there is no such
   int most_key_shift_ = 0;
   double unit_ = 1;

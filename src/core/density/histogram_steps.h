@@ -1,4 +1,4 @@
-// A distribution function as steps: what encode_histogram simplifies, packs and measures.
+// A distribution function as steps: what is packed, and measured then.
 //
 // Between two steps the function is linear, from `through` of the one to `below` of the other; at a
 // step it jumps from `below` to `through`. x is the value or, on a lattice, the number of the
@@ -9,7 +9,6 @@
 #include "core/density/histogram.h"
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace kde {
@@ -27,10 +26,6 @@ struct Steps {
 
   double rows() const { return list.empty() ? 0 : list.back().through; }
 };
-
-// The cells of encode_histogram as steps. Errors: invalid_argument (values not ascending, not
-// finite or off the lattice; rows negative or not finite). Throws std::bad_alloc.
-Status steps_of_cells(const Header& header, std::span<const HistogramCell> cells, Steps* steps);
 
 // The largest distance of two distribution functions over all x (of a lattice: its points).
 double largest_distance(const Steps& a, const Steps& b);

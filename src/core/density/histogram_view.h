@@ -187,8 +187,8 @@ inline std::size_t most_bytes(const Header& h) {
 // A bound for how far the count of the rows below any value is from the density's, in rows.
 double error_rows(const DensityView& view);
 
-// The distribution function as cells, atoms among them: ascending and a partition of the line, as
-// encode_histogram takes them. An atom within a range divides it by width. Throws std::bad_alloc.
+// The distribution function as cells, atoms among them: ascending and a partition of the line, the
+// first a point or of no rows. An atom within a range divides it by width. Throws std::bad_alloc.
 void decode_histogram(const DensityView& view, std::vector<HistogramCell>* cells);
 
 // Every rule of histogram.h, on bytes of unknown origin. bytes: 8-byte aligned. Errors:

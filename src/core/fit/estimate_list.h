@@ -9,7 +9,7 @@
 
 namespace kde {
 
-// cells: the estimate's, as encode_histogram() takes them, in the table's rows. header: the lattice.
+// cells: the estimate's, a partition of the line, in the table's rows. header: the lattice.
 // counted: the cells that the sample was counted in, `list` theirs: what measures have in them goes
 // where their rows are. A cell has at most that share of the rows; no less than `least` are divided.
 // Throws std::bad_alloc.

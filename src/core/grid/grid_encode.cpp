@@ -142,14 +142,14 @@ class GridEncoder::Part {
   std::size_t planned_bytes(const Header& header, double rows_share) const {
     HistogramPacking packing(header);
     return sizeof(Header) + 2 * sizeof(double) * atom_value_.size() +
-           packing.plan(steps_, unit(), rounding_of(rows_share));
+           packing.plan(steps_, unit(), rows_share);
   }
 
   // header: of the list. rows_share: 0: as they are. rounded: how far what was added may be off.
   DensityBytes pack(Header header, double rows_share, double rounded) const {
     HistogramPacking packing(header);
     const bool fits = is_whole();
-    packing.plan(steps_, unit(), rounding_of(rows_share));
+    packing.plan(steps_, unit(), rows_share);
     packing.pack();
     header.cell_rows = sum_.value();
     // What doubles have not.
@@ -167,13 +167,6 @@ class GridEncoder::Part {
     return std::max(std::ldexp(1.0, std::ilogb(sum_.value()) - 50),
                     std::numeric_limits<double>::denorm_min());
   }
-  static Rounding rounding_of(double rows_share) {
-    Rounding rounding;
-    rounding.exact = true;
-    rounding.rows_share = rows_share;
-    return rounding;
-  }
-
   void at(std::int64_t key, double x) {
     if (!steps_.list.empty() && steps_.list.back().key == key) return;
     Step s;
