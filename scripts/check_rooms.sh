@@ -65,7 +65,7 @@ order() {
   echo "the folders of $root include none that come after them"
 }
 
-order src/core "density summary sampling kernel integrate answer picture sums device select estimate grid fit joint ask"
+order src/core "density summary grid sampling kernel integrate answer picture sums device select estimate fit joint ask"
 order src/pg "base values type proof catalog progress aggregate read device fit answer plot plain_sql advise refresh check"
 
 # A header that begins with "Internal to FOLDER" is included by files of that folder alone, and by tests.

@@ -1,6 +1,6 @@
 // estimate/lattice.h: the steps that people write numbers in are found, strays or not, and nothing
 // is found where there is none.
-#include "core/estimate/lattice.h"
+#include "core/grid/lattice.h"
 
 #include <gtest/gtest.h>
 

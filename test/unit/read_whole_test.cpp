@@ -2,7 +2,7 @@
 // has the error of what is stored alone, holds the exact count of every range; and what is stored
 // in full has a density.
 #include "core/estimate/clumps.h"
-#include "core/estimate/lattice.h"
+#include "core/grid/lattice.h"
 #include "core/answer/column_evidence.h"
 
 #include <gtest/gtest.h>

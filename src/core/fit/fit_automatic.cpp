@@ -4,7 +4,7 @@
 #include "core/estimate/adaptive.h"
 #include "core/estimate/cells.h"
 #include "core/estimate/clumps.h"
-#include "core/estimate/lattice.h"
+#include "core/grid/lattice.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"
 

@@ -1,7 +1,7 @@
 // fit_column(): totals, what is known row by row, the cells or the bandwidth, how sure it is.
 #include "core/fit/fit.h"
 
-#include "core/estimate/lattice.h"
+#include "core/grid/lattice.h"
 #include "core/estimate/unevenness.h"
 #include "core/fit/described.h"
 #include "core/fit/estimate_list.h"

@@ -237,6 +237,7 @@ class GridCells {
   void move_origin(int k, double to);
   // Sums are then about that origin, and of as many decimals at least.
   void agree(int k, int decimals, double origin);
+  Status agree_with(const Header& density, int k, double* by, double* shift);
   void note_digits(double x) {
     while (digits_ < kNoValueDigits && !has_digits(x, digits_)) ++digits_;
   }

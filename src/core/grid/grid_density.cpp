@@ -137,7 +137,6 @@ class SumsReader {
     }
   }
 
-  const MeasureView& view() const { return view_; }
   const MeasureHeader& header() const { return view_.header(); }
   bool has(int p) const { return header().has(static_cast<MeasurePart>(p)); }
   const Header& part(int p) const { return view_.part(static_cast<MeasurePart>(p)).header(); }
@@ -169,11 +168,6 @@ class SumsReader {
     }
     return sums_of(weight, rows);
   }
-  // How far sums below any x may be off, in units.
-  double error(MeasurePart p) const {
-    const int at = static_cast<int>(p);
-    return has(at) ? part(at).error * part(at).rows * header().scale : 0;
-  }
 
  private:
   // In units.
@@ -189,6 +183,39 @@ class SumsReader {
 
 }  // namespace
 
+// *by, *shift: what a density's sums of a measure are brought to the units and the origin here by.
+Status GridCells::agree_with(const Header& density, int k, double* by, double* shift) {
+  const MeasureView view(&density, k);
+  const MeasureHeader& m = view.header();
+  Measure& to = measure_[k];
+  to.has_nulls = to.has_nulls || m.nulls != 0;
+  if (m.rows > 0) to.sampling.add(mean_sampling(density, view));
+  const bool whole = m.decimals < kNoDecimals;
+  const double origin = whole ? std::nearbyint(m.origin / m.unit) : m.origin / m.unit;
+  if (m.rows > 0) {
+    agree(k, m.decimals, origin);
+    const double sampled =
+        m.has(MeasurePart::rows) ? view.part(MeasurePart::rows).header().sample_rows : m.rows;
+    to.totals.merge(m.rows, std::max(sampled, 1.0), m.min, m.max, m.mean, m.variance);
+  }
+  const double units = to.units_of_one() * m.unit;
+  *by = to.decimals < kNoDecimals ? std::nearbyint(units) : units;
+  *shift = to.origin - origin * *by;
+  if (whole && std::fabs(m.unit * power_of(m.decimals) - 1) > 0x1p-50)
+    return invalid("a measure's unit is not that of its decimals");
+  if (to.decimals == kNoDecimals) to.sum_error += kRoundingOfMove * m.rows * std::fabs(*shift);
+  // How far sums below any x may be off.
+  const auto error = [&](MeasurePart p) {
+    if (!m.has(p)) return 0.0;
+    const Header& h = view.part(p).header();
+    return h.error * h.rows * m.scale;
+  };
+  to.sum_error +=
+      *by * (error(MeasurePart::above) + error(MeasurePart::below)) + m.slack * to.units_of_one();
+  to.squares_error += *by * *by * error(MeasurePart::squares);
+  return Status::success();
+}
+
 Status GridCells::add(const Header& density) {
   if (Status s = settle(); !s.ok()) return s;
   const Header& h = density;
@@ -202,35 +229,13 @@ Status GridCells::add(const Header& density) {
   sampling_.add(h);
   try {
     std::vector<SumsReader> reader;
-    // Of each measure what its sums are brought to the units and the origin here by.
-    std::vector<double> by, shift;
+    double by[kMaxMeasures], shift[kMaxMeasures];
     for (int k = 0; k < measures_; ++k) {
-      const SumsReader& r = reader.emplace_back(&h, k);
-      const MeasureHeader& m = r.header();
-      Measure& to = measure_[k];
-      to.has_nulls = to.has_nulls || m.nulls != 0;
-      if (m.rows > 0) to.sampling.add(mean_sampling(h, r.view()));
-      const bool whole = m.decimals < kNoDecimals;
-      const double origin = whole ? std::nearbyint(m.origin / m.unit) : m.origin / m.unit;
-      if (m.rows > 0) {
-        agree(k, m.decimals, origin);
-        to.totals.merge(m.rows, std::max(r.has(0) ? r.part(0).sample_rows : m.rows, 1.0), m.min,
-                        m.max, m.mean, m.variance);
-      }
-      const double units = to.units_of_one() * m.unit;
-      by.push_back(to.decimals < kNoDecimals ? std::nearbyint(units) : units);
-      shift.push_back(to.origin - origin * by.back());
-      if (whole && std::fabs(m.unit * power_of(m.decimals) - 1) > 0x1p-50)
-        return invalid("a measure's unit is not that of its decimals");
-      if (to.decimals == kNoDecimals)
-        to.sum_error += kRoundingOfMove * m.rows * std::fabs(shift.back());
-      to.sum_error += by.back() * (r.error(MeasurePart::above) + r.error(MeasurePart::below)) +
-                      m.slack * to.units_of_one();
-      to.squares_error += by.back() * by.back() * r.error(MeasurePart::squares);
+      reader.emplace_back(&h, k);
+      if (Status s = agree_with(h, k, &by[k], &shift[k]); !s.ok()) return s;
     }
     const auto in_units_here = [&](int k, const MeasureSums& s) {
-      const auto at = static_cast<std::size_t>(k);
-      return MeasureSums{s.rows, s.sum * by[at], s.squares * by[at] * by[at]}.moved(shift[at]);
+      return MeasureSums{s.rows, s.sum * by[k], s.squares * by[k] * by[k]}.moved(shift[k]);
     };
     for (const bool atoms : {false, true}) {
       std::vector<ListCell> list = read_list(DensityView(&h), atoms);

@@ -8,7 +8,7 @@
 #include "core/density/histogram_steps.h"
 #include "core/density/histogram_view.h"
 #include "core/density/measure_format.h"
-#include "core/estimate/lattice.h"
+#include "core/grid/lattice.h"
 #include "core/first_true.h"
 #include "core/grid/even_cell.h"
 
@@ -181,6 +181,30 @@ class GridEncoder::Part {
   DoubleDouble sum_, of_atoms_;
   std::vector<double> atom_value_, atom_rows_;
   bool whole_ = true;
+};
+
+// What lists take, and if they are wanted these.
+struct GridEncoder::Packed {
+  std::size_t most;
+  std::vector<DensityBytes>* out;
+  std::size_t bytes = 0;
+  bool fits = true;
+
+  bool wants_errors(const Header& h) const { return out != nullptr && !h.has_exact_ends(); }
+  // rounded: how far it may be off that comes from elsewhere.
+  std::size_t add(const Part& part, const Header& header, double rows_share, double rounded) {
+    std::size_t size;
+    if (out != nullptr) {
+      out->push_back(part.pack(header, rows_share, rounded));
+      size = aligned(out->back().size());
+    } else {
+      size = aligned(part.planned_bytes(header, rows_share));
+    }
+    bytes += size;
+    const std::size_t rounding = out != nullptr ? 0 : size / kPlanned;
+    fits = fits && bytes <= most && size <= kMostListBytes - rounding;
+    return size;
+  }
 };
 
 std::int64_t GridEncoder::key_of_end(double x) const {
@@ -447,20 +471,7 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
 // than blocks can tell places in. out: these, of each measure its header and its parts; null: they
 // are not wanted, and the bytes are as planned.
 std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) {
-  std::size_t bytes = 0;
-  bool is_too_long = false;
-  const auto take = [&](const Part& part, const Header& header, double rows_share, double rounded) {
-    std::size_t size;
-    if (out != nullptr) {
-      out->push_back(part.pack(header, rows_share, rounded));
-      size = aligned(out->back().size());
-    } else {
-      size = aligned(part.planned_bytes(header, rows_share));
-    }
-    bytes += size;
-    is_too_long = is_too_long || size > kMostListBytes - (out != nullptr ? 0 : size / kPlanned);
-    return size;
-  };
+  Packed packed{most, out};
   number_ends();
   Part rows(*this);
   for (const Cell& cell : cut_) {
@@ -469,84 +480,87 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
     for (std::size_t i = cell.begin; i < cell.end; ++i) own += list_.entries[i].rows;
     rows.add(cell, own);
   }
-  // Where ends are not exact, neither are counts: they are rounded.
-  const bool is_error_anywhere = !header_.has_exact_ends();
-  const double rounded = is_error_anywhere && cut_.size() > kFewCells ? kSampledShare : 0;
-  double within = 0;
-  if (out != nullptr && is_error_anywhere)
-    within = largest_distance_within([this](std::size_t i) { return list_.entries[i].rows; });
-  take(rows, header_, rounded, rows_error_ + within);
-  if (bytes > most || is_too_long) return 0;
-  for (int k = 0; k < cells_.measures(); ++k) {
-    const GridCells::Measure& measure = cells_.measure(k);
-    std::vector<MeasureSums> of_cells(cut_.size());
-    for (std::size_t c = 0; c < cut_.size(); ++c)
-      for (std::size_t i = cut_[c].begin; i < cut_[c].end; ++i) of_cells[c].add(sums(k, i));
-    const double by = best_origin(of_cells, measure.decimals < kNoDecimals);
-    const auto at = static_cast<std::size_t>(k);
-    const double sums_off = rounding_of_sums(of_cells) + sum_error_[at];
-    const double squares_off = rounding_of_squares(of_cells, by) + squares_error_[at];
-    std::array<Part, kMeasureParts> part = {Part(*this), Part(*this), Part(*this), Part(*this)};
-    const auto weights_of = [&](const MeasureSums& sums, double(&weight)[kMeasureParts]) {
-      const MeasureSums s = sums.moved(by);
-      weight[0] = s.rows;
-      weight[1] = std::max(s.sum, 0.0);
-      weight[2] = std::max(-s.sum, 0.0);
-      weight[3] = std::max(s.squares, 0.0);
-    };
-    for (std::size_t c = 0; c < cut_.size(); ++c) {
-      double weight[kMeasureParts];
-      weights_of(of_cells[c], weight);
-      for (int p = 0; p < kMeasureParts; ++p) part[p].add(cut_[c], weight[p]);
-    }
-    double special[kMeasureParts][kSpecialX];
-    const double times = sampled_ != nullptr ? sampled_->special_scale / sampled_->scale : 1;
-    for (int x = 0; x < kSpecialX; ++x) {
-      double weight[kMeasureParts];
-      weights_of(measure.special[x], weight);
-      for (int p = 0; p < kMeasureParts; ++p) special[p][x] = weight[p] * times;
-    }
-    // Of the difference of above and below, and of squares.
-    double sums_within = 0, squares_within = 0, rows_within = 0;
-    if (out != nullptr && is_error_anywhere) {
-      const auto moved = [&](std::size_t i) { return sums(k, i).moved(by); };
-      sums_within = largest_distance_within([&](std::size_t i) { return moved(i).sum; });
-      squares_within = largest_distance_within([&](std::size_t i) { return moved(i).squares; });
-      rows_within = largest_distance_within([&](std::size_t i) { return moved(i).rows; });
-    }
+  const double within =
+      packed.wants_errors(header_)
+          ? largest_distance_within([this](std::size_t i) { return list_.entries[i].rows; })
+          : 0;
+  packed.add(rows, header_, share_of_rounding(), rows_error_ + within);
+  for (int k = 0; k < cells_.measures() && packed.fits; ++k) pack_measure(k, &packed);
+  return packed.fits ? packed.bytes : 0;
+}
 
-    MeasureHeader m = header_of(measure, by);
-    m.value_type = measure_types_[k];
-    m.nulls = has_nulls_[k];
-    m.rows = part[0].rows();
-    for (const double rows_of_special : special[0]) m.rows += rows_of_special;
-    if (sampled_ != nullptr) {
-      const MeasureFit& fit = sampled_->fits[at];
-      m.scale = sampled_->scale;
-      m.rows *= m.scale;
-      m.mean_error = fit.mean_error;
-      std::copy_n(fit.mean_variance, kErrorScales, m.mean_variance);
-    }
-    const std::size_t front = out != nullptr ? out->size() : 0;
-    if (out != nullptr) out->emplace_back(sizeof m);
-    bytes += sizeof m;
-    for (int p = 0; p < kMeasureParts; ++p) {
-      // Where none is NULL the column's own list counts them, if it does count.
-      if (p == 0 && !has_nulls_[k] && sampled_ == nullptr) continue;
-      const Header h = part_header(k, p, part[p].rows(), special[p]);
-      if (!(h.rows > 0) && p > 0) continue;
-      const bool rounds = p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells;
-      const double off[kMeasureParts] = {measured_error_[at] + rows_within, sums_off + sums_within,
-                                         sums_off + sums_within, squares_off + squares_within};
-      const std::size_t size =
-          take(part[static_cast<std::size_t>(p)], h, rounds ? kSquaresShare : rounded, off[p]);
-      m.bytes += static_cast<std::uint32_t>(size);
-      m.parts |= static_cast<std::uint8_t>(1U << p);
-      if (bytes > most || is_too_long) return 0;
-    }
-    if (out != nullptr) std::memcpy((*out)[front].data(), &m, sizeof m);
+// Where ends are not exact, neither are counts: they are rounded.
+double GridEncoder::share_of_rounding() const {
+  return !header_.has_exact_ends() && cut_.size() > kFewCells ? kSampledShare : 0;
+}
+
+void GridEncoder::pack_measure(int k, Packed* packed) {
+  const GridCells::Measure& measure = cells_.measure(k);
+  std::vector<MeasureSums> of_cells(cut_.size());
+  for (std::size_t c = 0; c < cut_.size(); ++c)
+    for (std::size_t i = cut_[c].begin; i < cut_[c].end; ++i) of_cells[c].add(sums(k, i));
+  const double by = best_origin(of_cells, measure.decimals < kNoDecimals);
+  const auto at = static_cast<std::size_t>(k);
+  const double sums_off = rounding_of_sums(of_cells) + sum_error_[at];
+  double off[kMeasureParts] = {measured_error_[at], sums_off, sums_off,
+                               rounding_of_squares(of_cells, by) + squares_error_[at]};
+  if (packed->wants_errors(header_)) {
+    const auto moved = [&](std::size_t i) { return sums(k, i).moved(by); };
+    // Of the difference of above and below.
+    const double of_sums = largest_distance_within([&](std::size_t i) { return moved(i).sum; });
+    off[0] += largest_distance_within([&](std::size_t i) { return moved(i).rows; });
+    off[1] += of_sums;
+    off[2] += of_sums;
+    off[3] += largest_distance_within([&](std::size_t i) { return moved(i).squares; });
   }
-  return bytes;
+  std::array<Part, kMeasureParts> part = {Part(*this), Part(*this), Part(*this), Part(*this)};
+  const auto weights_of = [&](const MeasureSums& sums, double(&weight)[kMeasureParts]) {
+    const MeasureSums s = sums.moved(by);
+    weight[0] = s.rows;
+    weight[1] = std::max(s.sum, 0.0);
+    weight[2] = std::max(-s.sum, 0.0);
+    weight[3] = std::max(s.squares, 0.0);
+  };
+  for (std::size_t c = 0; c < cut_.size(); ++c) {
+    double weight[kMeasureParts];
+    weights_of(of_cells[c], weight);
+    for (int p = 0; p < kMeasureParts; ++p) part[p].add(cut_[c], weight[p]);
+  }
+  double special[kMeasureParts][kSpecialX];
+  const double times = sampled_ != nullptr ? sampled_->special_scale / sampled_->scale : 1;
+  for (int x = 0; x < kSpecialX; ++x) {
+    double weight[kMeasureParts];
+    weights_of(measure.special[x], weight);
+    for (int p = 0; p < kMeasureParts; ++p) special[p][x] = weight[p] * times;
+  }
+
+  MeasureHeader m = header_of(measure, by);
+  m.value_type = measure_types_[k];
+  m.nulls = has_nulls_[k];
+  m.rows = part[0].rows();
+  for (const double rows_of_special : special[0]) m.rows += rows_of_special;
+  if (sampled_ != nullptr) {
+    const MeasureFit& fit = sampled_->fits[at];
+    m.scale = sampled_->scale;
+    m.rows *= m.scale;
+    m.mean_error = fit.mean_error;
+    std::copy_n(fit.mean_variance, kErrorScales, m.mean_variance);
+  }
+  const std::size_t front = packed->out != nullptr ? packed->out->size() : 0;
+  if (packed->out != nullptr) packed->out->emplace_back(sizeof m);
+  packed->bytes += sizeof m;
+  for (int p = 0; p < kMeasureParts && packed->fits; ++p) {
+    // Where none is NULL the column's own list counts them, if it does count.
+    if (p == 0 && !has_nulls_[k] && sampled_ == nullptr) continue;
+    const Header h = part_header(k, p, part[p].rows(), special[p]);
+    if (!(h.rows > 0) && p > 0) continue;
+    const bool rounds = p == static_cast<int>(MeasurePart::squares) && cut_.size() > kFewCells;
+    const std::size_t size = packed->add(part[static_cast<std::size_t>(p)], h,
+                                         rounds ? kSquaresShare : share_of_rounding(), off[p]);
+    m.bytes += static_cast<std::uint32_t>(size);
+    m.parts |= static_cast<std::uint8_t>(1U << p);
+  }
+  if (packed->out != nullptr) std::memcpy((*packed->out)[front].data(), &m, sizeof m);
 }
 
 // Of the list of a measure's part.

@@ -109,6 +109,7 @@ class GridEncoder {
     bool is_atom;
   };
   class Part;
+  struct Packed;
 
   bool is_of_values() const { return list_.finest < 0 && list_.coarsest < 0; }
   bool is_on_a_grid() const;
@@ -130,6 +131,8 @@ class GridEncoder {
   void number_ends();
   void find_limit(std::size_t budget, int trials, GridCut* cut);
   std::size_t pack(std::size_t most, std::vector<DensityBytes>* out);
+  void pack_measure(int k, Packed* packed);
+  double share_of_rounding() const;
   Status check_finite() const;
   bool has_nulls(int k) const;
   template <typename Weight>

@@ -1,5 +1,5 @@
 // See lattice.h for the method.
-#include "core/estimate/lattice.h"
+#include "core/grid/lattice.h"
 
 #include <algorithm>
 #include <cmath>
