@@ -70,6 +70,7 @@ Fitted fit(const Sample& sample, FitOptions options, ColumnType type, int thread
 Fitted fit(std::span<const double> values, const FitRequest& request) {
   Sampler::Options sampling;
   sampling.seed = 1;
+  sampling.chain = chain_of(value_type_of(request.type));
   Sampler sampler(sampling);
   for (const double x : values) require(sampler.add(x));
   Sample sample;

@@ -53,6 +53,8 @@ JointDraw draw_joint(const JointTable& table, const std::vector<int>& columns,
   options.columns = static_cast<int>(columns.size());
   options.sample_rows = static_cast<std::int64_t>(sample_rows);
   options.seed = seed;
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    options.chain[k] = chain_of(value_type_of(table.type[columns[k]]));
   JointSampler sampler(options);
   const RowSet scanned =
       part_of(table.rows, columns, rows_to_read(table.rows.rows, read, seed + 1));

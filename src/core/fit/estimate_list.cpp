@@ -10,9 +10,9 @@ namespace kde {
 
 namespace {
 
-// In the tails cells have at most such a share of the rows between them and the end; anywhere more,
-// where rows are even within but for so much of what is not divided.
-constexpr double kShareOfTail = 1.0 / 64, kEven = 1.0 / 4;
+// Where there are measures, of which no cell tells that they are even, cells have no more of the rows,
+// in the tails of those between them and the end.
+constexpr double kShareOfTail = 1.0 / 64, kLeastOfRow = 0.5;
 // A value that has rows of its own is not told from so few beside it, of those of a cell.
 constexpr double kFew = 1.0 / 16;
 // Cells of the top level from 0 on, at most; farther from it, where no time is, each cell of the
@@ -20,6 +20,37 @@ constexpr double kFew = 1.0 / 16;
 constexpr double kMostOfTop = 65536;
 // Rows at one point of a lattice that are not told from those beside it, of all.
 constexpr double kNothing = 0x1p-30;
+
+// The estimate without what it has beyond the values: its first and its last cell have that, too.
+std::vector<HistogramCell> clip(std::span<const HistogramCell> cells, const Header& h) {
+  double low = std::nextafter(h.min, -HUGE_VAL), high = std::nextafter(h.max, HUGE_VAL);
+  if (h.lattice_step > 0) {
+    const auto point = [&h](double x, int beside) {
+      return h.lattice_point(std::nearbyint((x - h.lattice_offset) / h.lattice_step) + beside);
+    };
+    low = std::min(low, point(h.min, -1));
+    high = std::max(high, point(h.max, 1));
+  }
+  std::vector<HistogramCell> out;
+  out.reserve(cells.size());
+  double before = 0;
+  for (HistogramCell c : cells) {
+    if (!c.point && c.value <= low) {
+      before += c.rows;
+      if (out.empty()) out.push_back({low, 0, false});
+      continue;
+    }
+    if (!c.point && !out.empty() && out.back().value >= high) {
+      out.back().rows += c.rows;
+      continue;
+    }
+    c.value = std::min(c.value, high);
+    c.rows += before;
+    before = 0;
+    out.push_back(c);
+  }
+  return out;
+}
 
 // The estimate's rows below any value.
 class Distribution {
@@ -78,11 +109,12 @@ class Distribution {
 
 class Lister {
  public:
-  Lister(const Distribution& of, const RoundEnds& ends, const Header& lattice, double share,
-         double least, bool has_measures, GridList* out)
+  Lister(const Distribution& of, const RoundEnds& ends, const Header& lattice, double off,
+         double share, double least, bool has_measures, GridList* out)
       : of_(of),
         ends_(ends),
         lattice_(lattice),
+        off_(off),
         share_(share),
         least_(least),
         has_measures_(has_measures),
@@ -134,15 +166,15 @@ class Lister {
     out_.entries[heaviest].rows += more;
   }
 
-  // Of no measure that its rows are as even.
+  // But for what it may be off by.
   bool is_even(double low, double high, double rows, std::size_t first, std::size_t end) const {
-    if (has_measures_) return false;
+    if (rows <= off_) return true;
     const EvenCell even(lattice_, low, high);
-    const double before = of_.through(low), most = kEven * least_;
+    const double before = of_.through(low);
     for (std::size_t i = first; i < end; ++i) {
       const double x = of_.cells()[i].value;
-      if (!(std::fabs(of_.below(x) - before - rows * even.share(x, false)) <= most &&
-            std::fabs(of_.through(x) - before - rows * even.share(x, true)) <= most))
+      if (!(std::fabs(of_.below(x) - before - rows * even.share(x, false)) <= off_ &&
+            std::fabs(of_.through(x) - before - rows * even.share(x, true)) <= off_))
         return false;
     }
     return true;
@@ -160,7 +192,9 @@ class Lister {
     const double rows = of_.below(high) - before;
     if (!(rows > 0)) return;
     const double beyond = std::min(before, of_.all() - before - rows);
-    const double most = std::max(std::min(share_ * of_.all(), kShareOfTail * beyond), least_);
+    const double most = has_measures_
+                            ? std::max(std::min(share_ * of_.all(), kShareOfTail * beyond), least_)
+                            : of_.all();
     const std::span<const HistogramCell> cells = of_.cells();
     std::size_t first = of_.first_at(low);
     while (first < cells.size() && cells[first].value <= low) ++first;
@@ -169,7 +203,7 @@ class Lister {
     for (std::size_t i = first; i < end; ++i)
       if (cells[i].point) at_values += cells[i].rows;
     const double between = rows - at_values;
-    if (at_values > 0 && between <= kFew * std::min(most, at_values)) {
+    if (at_values > 0 && between <= std::min(off_, kFew * at_values)) {
       put_values(first, end, std::max(between, 0.0));
       return;
     }
@@ -178,7 +212,7 @@ class Lister {
       put_values(first, end, between);
       return;
     }
-    if (rows <= most || is_last || is_even(low, high, rows, first, end)) {
+    if (is_last || (rows <= most && is_even(low, high, rows, first, end))) {
       put_cell(level, low, rows);
       return;
     }
@@ -192,7 +226,7 @@ class Lister {
   const Distribution& of_;
   const RoundEnds& ends_;
   const Header& lattice_;
-  double share_, least_;
+  double off_, share_, least_;
   bool has_measures_;
   GridList& out_;
 };
@@ -287,10 +321,13 @@ class SumsOfCells {
 }  // namespace
 
 GridList list_estimate(std::span<const HistogramCell> cells, const Header& header,
-                       const GridCells& counted, const GridList& list, double share, double least) {
+                       const GridCells& counted, const GridList& list, double off, double share) {
   GridList out;
-  const Distribution of(cells, header);
-  Lister(of, counted.ends(), header, share, least, counted.measures() > 0, &out).run();
+  const std::vector<HistogramCell> within = clip(cells, header);
+  const Distribution of(within, header);
+  const double row = header.finite_rows() / std::max(header.sample_rows, 1.0);
+  Lister(of, counted.ends(), header, off, share, kLeastOfRow * row, counted.measures() > 0, &out)
+      .run();
   out.is_even = true;
   out.error_rows = largest_error(of, counted.ends(), header, out);
   if (counted.measures() > 0)

@@ -14,6 +14,6 @@ namespace kde {
 // where their rows are. A cell has at most that share of the rows; no less than `least` are divided.
 // Throws std::bad_alloc.
 GridList list_estimate(std::span<const HistogramCell> cells, const Header& header,
-                       const GridCells& counted, const GridList& list, double share, double least);
+                       const GridCells& counted, const GridList& list, double off, double share);
 
 }  // namespace kde

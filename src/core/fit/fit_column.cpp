@@ -29,10 +29,11 @@ namespace {
 constexpr double kNothingBeside = 0x1p-400;
 // Of a sample whose rows were not thinned, one row in so many at each end is stored as it is.
 constexpr double kRowsAnOutermost = 1000;
-// A cell of less than such a part of a row that was read is not divided.
-constexpr double kLeastOfRow = 0.5;
-// Cells have no more of the rows, at first and at last.
-constexpr double kShareOfCell = 1.0 / 16384, kLeastShareOfCell = 1.0 / 262144;
+// What is stored is off by so many times the root of the rows read, of which those of a range vary by
+// theirs, and by no less of a row; at first by some times that, as long as there is room.
+constexpr double kOfDeviation = 1.0 / 2048, kLeastOff = 1.0 / 64, kFirstOff = 16;
+// And cells with measures have no more of the rows.
+constexpr double kShareOfCell = 1.0 / 16384;
 
 class Fit {
  public:
@@ -390,22 +391,24 @@ class Fit {
     const SampledMeasures sampled = {fits, scale, options_.rows_per_row_read};
     const double within_cells = header_.error * rows_.stand_for;
     header_.error = 0;
-    const auto prepare = [&](double share, Encoding* e) {
-      if (!cells_.empty())
-        e->list = list_estimate(cells_, header_, counted, list_, share, kLeastOfRow * scale);
+    const double wanted = scale * std::max(kLeastOff, kOfDeviation * std::sqrt(rows_.seen));
+    const auto prepare = [&](double off, Encoding* e) {
+      const double share = kShareOfCell * off / wanted;
+      if (!cells_.empty()) e->list = list_estimate(cells_, header_, counted, list_, off, share);
       e->list.error_rows += within_cells;
       e->encoder.emplace(counted, e->list, header_, options_.measure_types, control_);
       if (!every_row_is_in()) e->encoder->begin_sampled(&sampled);
       return e->encoder->prepare();
     };
     auto best = std::make_unique<Encoding>();
-    double share = kShareOfCell;
-    if (Status s = prepare(share, &*best); !s.ok()) return s;
+    double off = kFirstOff * wanted;
+    if (Status s = prepare(off, &*best); !s.ok()) return s;
     // Finer cells as long as they are worth it and there is room.
-    while (best->list.error_rows - within_cells > scale && share > kLeastShareOfCell) {
+    while (off > wanted &&
+           (counted.measures() > 0 || best->list.error_rows - within_cells > wanted)) {
       auto finer = std::make_unique<Encoding>();
-      share /= 2;
-      if (Status s = prepare(share, &*finer); !s.ok()) return s;
+      off /= 2;
+      if (Status s = prepare(off, &*finer); !s.ok()) return s;
       if (finer->encoder->bytes_of({0, 0}, bytes) > bytes) break;
       best = std::move(finer);
     }
