@@ -1,4 +1,4 @@
-// estimate/lattice.h: the steps that people write numbers in are found, strays or not, and nothing
+// grid/lattice.h: the steps that people write numbers in are found, strays or not, and nothing
 // is found where there is none.
 #include "core/grid/lattice.h"
 

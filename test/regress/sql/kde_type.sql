@@ -79,15 +79,15 @@ SELECT bool_and(receive(substr(density::bytea, 1, n)) LIKE '22P03 %') AS all_ref
 FROM literals, generate_series(0, length(density::bytea) - 1, 11) AS n;
 
 -- ----------------------------------------------------------------------------- fitted densities
--- Round trips of what fits make, at most 16 KB of it (a heavy tail needs many cells), and stored to a
--- row of the sample, to what a summary joins and to what 16 KB leave.
+-- Round trips of what fits of so few rows make that a command line has room for it, and stored to a
+-- row of the sample.
 CREATE TABLE data AS
 SELECT x, tan(pi() * (x - 0.5)) AS cauchy, exp(-2 * ln(x)) * sin(1e5 * x) AS wild, (1e4 * x)::integer AS whole, (i % 400)::numeric AS repeated,
   CASE i % 7 WHEN 0 THEN 'NaN' WHEN 1 THEN 'infinity' WHEN 2 THEN NULL ELSE x END::float8 AS special
 FROM (SELECT i, ((i * 2654435769) % 4294967296)::float8 / 4294967296 AS x FROM generate_series(1::bigint, 20000) AS i) AS v;
 CREATE TABLE fitted AS
 SELECT attname AS name, NULL::kde AS d, NULL::kde AS again FROM pg_attribute WHERE attrelid = 'data'::regclass AND attnum > 0;
-SELECT name, rows FROM fitted, kde_fit('data', name, sample_rows => 5000, seed => 1) AS f(density) ORDER BY name COLLATE "C";
+SELECT name, rows FROM fitted, kde_fit('data', name, sample_rows => 1500, seed => 1) AS f(density) ORDER BY name COLLATE "C";
 UPDATE fitted SET d = kde_density('data', name);
 SELECT name, pg_column_size(d) <= 16384 AS small, bytes <= 16384 AS also, representation_error <= 1.0 / sample_rows + 2.8 / 65536 + 1e-4 AS good,
   d::text::kde::text = d::text AS text, kde_aqp.kde_send(d::text::kde) = kde_aqp.kde_send(d) AS bytes_of_text, receive(kde_aqp.kde_send(d)) AS binary
