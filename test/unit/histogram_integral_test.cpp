@@ -293,6 +293,20 @@ TEST(HistogramIntegral, ColumnsOfEveryScale) {
   }
 }
 
+// A bound far beyond the rows takes no digits from their mean.
+TEST(HistogramIntegral, MeanBelowAFarBound) {
+  Parts p;
+  p.header = histograms::plain_header();
+  p.header.min = p.header.mean = 1500.25;
+  p.header.max = 1e17;
+  for (int i = 0; i < 300; ++i) p.cells.push_back({1500.25 + i, 1, true});
+  p.cells.push_back({1e17, 1, true});
+  const Bytes b = encode(p);
+  ASSERT_TRUE(b.validate().ok()) << b.validate().message;
+  for (const double bound : {1e4, 1e12, 1e16, 9.9e16})
+    EXPECT_EQ(moments(b.view(), between(0, bound)).mean, 1500.25 + 149.5) << bound;
+}
+
 // The middle of a range of subnormal numbers is in it: half of the least rounds to nothing.
 TEST(HistogramIntegral, MiddleOfSubnormalValues) {
   const double least = std::numeric_limits<double>::denorm_min();

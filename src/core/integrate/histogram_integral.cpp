@@ -219,11 +219,11 @@ void own_moments(const DensityView& d, const Range& r, RangeMoments* out) {
     out->variance = 0;
     return;
   }
-  out->mean = std::clamp((sum.centre + sum.mean()) / scale, from, to);
-  // Far from the centre beside their spread the rows' variance has lost its digits.
+  // Far from the centre beside their spread the rows' mean and variance have lost their digits.
   constexpr double kFar = 16;
   for (int i = 0; i < 2 && sum.mean() * sum.mean() > kFar * sum.variance(); ++i)
     sum = sum_about(sum.centre + sum.mean());
+  out->mean = std::clamp((sum.centre + sum.mean()) / scale, from, to);
   out->variance = sum.variance() / scale / scale;
 }
 
