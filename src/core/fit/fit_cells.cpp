@@ -137,7 +137,7 @@ Status fit(GridCells* cells, const FitOptions& options, const GridBytes& bytes,
   if (!(header.rows > 0) && !options.added_up)
     return Status::error(Code::invalid_argument, "no values");
   GridList list;
-  if (Status s = cells->list(&list); !s.ok()) return s;
+  if (Status s = cells->list(&list, &header); !s.ok()) return s;
   report->sample_rows = static_cast<std::int64_t>(header.sample_rows);
   if (!list.entries.empty())
     if (Status s = select(cells->ends(), list.entries, options.method, control, &header, report);

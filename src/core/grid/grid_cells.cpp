@@ -149,6 +149,7 @@ Status GridCells::add_weighted(double x, double weight) {
     return Status::success();
   }
   x += 0.0;
+  is_uneven_ = true;
   totals_.add({&x, 1}, {&weight, 1});
   note_digits(x);
   std::size_t at;
@@ -169,6 +170,7 @@ void GridCells::begin_measure(int k, const SummaryTotals& totals, int decimals, 
 Status GridCells::add_values(std::span<const WeightedValue> values,
                              std::span<const MeasureSums> sums) {
   SummaryTotals t;
+  is_uneven_ = true;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const WeightedValue& v = values[i];
     t.add({&v.value, 1}, {&v.weight, 1});
@@ -208,6 +210,7 @@ Status GridCells::count_batch() {
   if (waiting_ == 0) return Status::success();
   const std::size_t n = waiting_;
   waiting_ = 0;
+  is_uneven_ = true;
   totals_.add({batch_, n}, {});
   const auto values = [this](int k) {
     return batch_ + (static_cast<std::size_t>(k) + 1) * batch_capacity_;
@@ -255,6 +258,10 @@ Status GridCells::merge(GridCells* other) {
   error_rows_ += other->error_rows_;
   sampling_.add(other->sampling_);
   by_rows_ = by_rows_ || other->by_rows_;
+  is_uneven_ = is_uneven_ || other->is_uneven_;
+  has_lattices_ = has_lattices_ || other->has_lattices_;
+  if (other->has_lattice_) note_lattice(other->lattice_step_, other->lattice_offset_);
+  off_lattice_ += other->off_lattice_;
   for (int k = 0; k < measures_; ++k) {
     Measure& m = measure_[k];
     Measure& from = other->measure_[k];

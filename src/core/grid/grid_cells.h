@@ -139,8 +139,9 @@ class GridCells {
   // Who knows it better of all that was added says so. means: of each measure.
   void set_sampling(const CountSampling& counts, std::span<const MeanSampling> means);
   // Loose rows that are few beside what lies within their cell are put into the middle of that; else
-  // it becomes theirs. Errors: out_of_memory.
-  Status list(GridList* out);
+  // it becomes theirs. With the lattice that the list is of, and where all that was added is even within
+  // its cells, they are divided evenly among finer cells. Errors: out_of_memory.
+  Status list(GridList* out, const Header* lattice = nullptr);
 
   // Of a measure: what a cell has, and rows whose x is special, in units of 10^-digits about
   // origin, which is in units too.
@@ -197,7 +198,10 @@ class GridCells {
   Status raise_level(int level);
   // All cells, by x.
   struct Place;
+  class Divider;
   void list_places(std::vector<Place>* out) const;
+  void note_lattice(double step, double offset);
+  bool is_on(const Header& lattice) const;
   Status fit_into_most();
   bool find_level(int* level) const;
   Status raise_by_one(bool* is_even);
@@ -250,8 +254,12 @@ class GridCells {
   int level_ = -1;
   int digits_ = 0;
   bool by_rows_ = false;  // cells of few rows are put together, not all of a level
-  int narrow_ = 0;        // levels that hardly made room
-  GridTable table_;       // of the level
+  // Of densities of samples alone, which are even within their cells, and their lattice.
+  bool is_uneven_ = false, has_lattice_ = false, has_lattices_ = false;  // several
+  double lattice_step_ = 0, lattice_offset_ = 0;
+  double off_lattice_ = 0;  // rows that another lattice puts elsewhere
+  int narrow_ = 0;          // levels that hardly made room
+  GridTable table_;         // of the level
   // 1/step of an even level; 0 where keys take longer.
   double steps_of_one_ = 0;
   // Loose rows, ascending by level; all coarser than level_.

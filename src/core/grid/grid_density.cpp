@@ -226,6 +226,7 @@ Status GridCells::add(const Header& density) {
   if (h.finite_rows() > h.rounding_of_rows())
     totals_.merge(h.finite_rows(), h.sample_rows, h.min, h.max, h.mean, h.variance);
   error_rows_ += h.error * h.rows;
+  is_uneven_ = is_uneven_ || h.has_exact_ends();
   sampling_.add(h);
   try {
     std::vector<SumsReader> reader;
@@ -247,6 +248,8 @@ Status GridCells::add(const Header& density) {
       const bool values =
           std::all_of(list.begin(), list.end(), [](const ListCell& c) { return c.begin == c.end; });
       if (!values) digits_ = std::max(digits_, digits_of(h));
+      if (!values) note_lattice(h.lattice_step, h.lattice_offset);
+      double off_lattice = 0;
       for (const ListCell& cell : list) {
         GridEntry entry;
         if (!finder.find(cell, &entry)) return invalid("a cell is none of the grid's");
@@ -255,6 +258,10 @@ Status GridCells::add(const Header& density) {
         if (finder.value(cell.end) < h.min || finder.value(cell.begin) > h.max)
           return invalid("a cell is outside [min, max]");
         if (values) note_digits(entry.x);
+        // Between neighbouring points all may be at either.
+        if (entry.level >= 0)
+          off_lattice = std::max(
+              off_lattice, entry.rows * std::min(1.0, h.lattice_step / ends_.step(entry.level)));
         double slot[2 + 3 * kMaxMeasures];
         for (int k = 0; k < measures_; ++k) {
           SumsReader& r = reader[static_cast<std::size_t>(k)];
@@ -265,6 +272,7 @@ Status GridCells::add(const Header& density) {
         if (size() > 2 * most_)
           if (Status s = fit_into_most(); !s.ok()) return s;
       }
+      off_lattice_ += off_lattice;
       for (const SumsReader& r : reader)
         if (!r.at_end()) return invalid("a measure has sums in other cells than the column");
     }

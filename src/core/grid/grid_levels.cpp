@@ -3,11 +3,14 @@
 
 #include "core/density/histogram.h"
 #include "core/first_true.h"
+#include "core/grid/even_cell.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <new>
+#include <span>
 #include <utility>
 
 namespace kde {
@@ -22,8 +25,15 @@ constexpr std::size_t kNarrow = 64;
 // Loose rows are few where those within their cell are more than so many times as many, and worth
 // keeping apart where they are such a share of all.
 constexpr double kFew = 16, kHeavy = 1.0 / 1024;
+// Of a row that was read, what is not divided any more.
+constexpr double kLittle = 1.0 / 64;
 
 Status out_of_memory() { return Status::error(Code::out_of_memory, "out of memory"); }
+
+bool is_multiple(double x, double step) {
+  const double steps = x / step;
+  return std::fabs(steps - std::nearbyint(steps)) < 1e-6;
+}
 
 }  // namespace
 
@@ -177,6 +187,7 @@ double GridCells::share_of_one() const {
 Status GridCells::fit_into_most() {
   const bool numbers = ends_.chain() == Chain::decimal;
   while (size() > most_ && level_ + 1 < ends_.levels()) {
+    is_uneven_ = true;
     try {
       bool is_even = true;
       if (level_ < 0 && !by_rows_) {
@@ -321,12 +332,162 @@ Status GridCells::add_cells_of(const Level& from) {
   return Status::success();
 }
 
-Status GridCells::list(GridList* out) {
+// The lattice of densities with cells.
+void GridCells::note_lattice(double step, double offset) {
+  has_lattices_ = has_lattices_ ||
+                  (has_lattice_ && (step != lattice_step_ ||
+                                    (step > 0 && !is_multiple(offset - lattice_offset_, step))));
+  if (has_lattice_) return;
+  has_lattice_ = true;
+  lattice_step_ = step;
+  lattice_offset_ = offset;
+}
+
+bool GridCells::is_on(const Header& lattice) const {
+  const double step = lattice.lattice_step;
+  return !has_lattices_ && step == lattice_step_ &&
+         (step == 0 || is_multiple(lattice.lattice_offset - lattice_offset_, step));
+}
+
+// Rows that are even within cells, cells of any width beside each other, in cells none within another.
+class GridCells::Divider {
+ public:
+  // few: rows that need not be divided.
+  Divider(const RoundEnds& ends, const Header& lattice, std::span<const Place> all,
+          std::size_t measures, double few, GridList* out)
+      : ends_(ends), lattice_(lattice), all_(all), measures_(measures), few_(few), out_(*out) {}
+
+  void run() { put_all(0, all_.size()); }
+
+ private:
+  struct Sums {
+    double rows = 0;
+    std::array<MeasureSums, kMaxMeasures> of = {};
+  };
+
+  void add(std::size_t place, Sums* to) const {
+    to->rows += all_[place].entry.rows;
+    for (std::size_t k = 0; k < measures_; ++k)
+      to->of[k].add(sums_in(all_[place].slot, static_cast<int>(k)));
+  }
+  Sums share(const Sums& from, double of) const {
+    Sums out;
+    out.rows = of * from.rows;
+    for (std::size_t k = 0; k < measures_; ++k)
+      out.of[k] = {of * from.of[k].rows, of * from.of[k].sum, of * from.of[k].squares};
+    return out;
+  }
+  void add(const Sums& from, Sums* to) const {
+    to->rows += from.rows;
+    for (std::size_t k = 0; k < measures_; ++k) to->of[k].add(from.of[k]);
+  }
+  void put(double x, int level, const Sums& sums) {
+    out_.entries.push_back({x, sums.rows, level});
+    out_.sums.insert(out_.sums.end(), sums.of.begin(),
+                     sums.of.begin() + static_cast<std::ptrdiff_t>(measures_));
+    if (level < 0) return;
+    out_.finest = out_.finest < 0 ? level : std::min(out_.finest, level);
+    out_.coarsest = std::max(out_.coarsest, level);
+  }
+
+  void put_all(std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end;) {
+      const GridEntry& e = all_[i].entry;
+      Sums sums;
+      add(i++, &sums);
+      if (e.level < 0) {
+        put(e.x, -1, sums);
+        continue;
+      }
+      const std::int64_t k = ends_.cell(e.level, e.x);
+      const std::size_t last = first_from(i, end, ends_.end(e.level, k + 1));
+      put_cell(e.level, k, sums, i, last);
+      i = last;
+    }
+  }
+
+  // A cell with what lies within it.
+  void put_cell(int level, std::int64_t k, const Sums& sums, std::size_t first, std::size_t end) {
+    const double low = ends_.end(level, k), high = ends_.end(level, k + 1);
+    if (first == end) {
+      const auto is_there = [](const MeasureSums& m) { return m.rows > 0 || m.squares > 0; };
+      if (sums.rows > 0 || std::any_of(sums.of.begin(), sums.of.end(), is_there))
+        put(low, level, sums);
+      return;
+    }
+    const bool is_finest = level == 0 || !(std::max(std::fabs(low), std::fabs(high)) <
+                                           kMostIndex * ends_.step(level - 1));
+    if (is_finest || sums.rows <= few_) {
+      put_beside(sums, first, end);
+      return;
+    }
+    const EvenCell even(lattice_, low, high);
+    double before = 0;
+    for (std::int64_t j = ends_.cell(level - 1, low); ends_.end(level - 1, j) < high; ++j) {
+      const double begin = ends_.end(level - 1, j);
+      if (begin > low) {
+        const double through = even.share(begin, true);
+        Sums at = share(sums, through - before);
+        before = through;
+        if (first < end && all_[first].entry.x == begin && all_[first].entry.level < 0)
+          add(first++, &at);
+        if (at.rows > 0) put(begin, -1, at);
+      }
+      const double next = std::min(ends_.end(level - 1, j + 1), high);
+      const double below = next < high ? even.share(next, false) : 1;
+      Sums within = share(sums, below - before);
+      before = below;
+      const std::size_t last = first_from(first, end, next);
+      if (first < last && all_[first].entry.x == begin && all_[first].entry.level == level - 1)
+        add(first++, &within);
+      put_cell(level - 1, j, within, first, last);
+      first = last;
+    }
+  }
+
+  // Few rows beside others, which the heaviest of these takes.
+  void put_beside(const Sums& sums, std::size_t first, std::size_t end) {
+    const std::size_t from = out_.entries.size();
+    put_all(first, end);
+    std::size_t heaviest = from;
+    for (std::size_t i = from; i < out_.entries.size(); ++i)
+      if (out_.entries[i].rows > out_.entries[heaviest].rows) heaviest = i;
+    out_.entries[heaviest].rows += sums.rows;
+    for (std::size_t k = 0; k < measures_; ++k) {
+      const MeasureSums& s = sums.of[k];
+      out_.sums[heaviest * measures_ + k].add(s);
+      out_.sum_error[k] = std::max(out_.sum_error[k], std::sqrt(s.rows * std::max(s.squares, 0.0)));
+      out_.squares_error[k] = std::max(out_.squares_error[k], std::max(s.squares, 0.0));
+    }
+    out_.error_rows = std::max(out_.error_rows, sums.rows);
+  }
+
+  std::size_t first_from(std::size_t first, std::size_t end, double x) const {
+    while (first < end && all_[first].entry.x < x) ++first;
+    return first;
+  }
+
+  const RoundEnds& ends_;
+  const Header& lattice_;
+  std::span<const Place> all_;
+  std::size_t measures_;
+  double few_;
+  GridList& out_;
+};
+
+Status GridCells::list(GridList* out, const Header* lattice) {
   if (Status s = settle(); !s.ok()) return s;
   try {
     std::vector<Place> all;
     list_places(&all);
     *out = {};
+    if (!is_uneven_ && has_lattice_ && lattice != nullptr) {
+      const double row = totals_.count() > 0 ? totals_.rows() / totals_.count() : 0;
+      Divider(ends_, *lattice, all, static_cast<std::size_t>(measures_), kLittle * row, out).run();
+      out->is_even = true;
+      if (!is_on(*lattice)) out->error_rows += off_lattice_;
+      return Status::success();
+    }
     out->finest = out->coarsest = level_;
     const auto measures = static_cast<std::size_t>(measures_);
     std::vector<double> below(all.size() + 1);

@@ -30,11 +30,11 @@ struct GridCells::SerializedMeasure {
 };
 struct GridCells::Serialized {
   std::uint32_t magic;
-  std::int32_t chain, measures, digits, tables, by_rows;
+  std::int32_t chain, measures, digits, tables, by_rows, is_uneven, lattices;
   std::uint64_t most;
   SpecialRows specials;
   SummaryTotals totals;
-  double error_rows;
+  double error_rows, lattice_step, lattice_offset, off_lattice;
   CountSampling sampling;
 };
 struct GridCells::SerializedTable {
@@ -61,6 +61,11 @@ void GridCells::serialize(void* out) const {
   s.digits = digits_;
   s.tables = 1 + loose_count_;
   s.by_rows = by_rows_ ? 1 : 0;
+  s.is_uneven = is_uneven_ ? 1 : 0;
+  s.lattices = has_lattices_ ? 2 : has_lattice_ ? 1 : 0;
+  s.lattice_step = lattice_step_;
+  s.lattice_offset = lattice_offset_;
+  s.off_lattice = off_lattice_;
   s.most = most_;
   s.specials = specials_;
   s.totals = totals_;
@@ -104,11 +109,18 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       s.most == 0 || s.most > kMostGridCells || (s.most & (s.most - 1)) != 0 || !s.totals.valid() ||
       !is_count(s.specials.nulls) || !is_count(s.specials.nans) ||
       !is_count(s.specials.negative_infinities) || !is_count(s.specials.positive_infinities) ||
-      !is_count(s.error_rows) || !s.sampling.valid())
+      !is_count(s.error_rows) || !is_count(s.lattice_step) || !std::isfinite(s.lattice_offset) ||
+      !is_count(s.off_lattice) || !s.sampling.valid())
     return invalid("cells of a column are out of range");
   most_ = s.most;
   digits_ = s.digits;
   by_rows_ = s.by_rows != 0;
+  is_uneven_ = s.is_uneven != 0;
+  has_lattice_ = s.lattices > 0;
+  has_lattices_ = s.lattices > 1;
+  lattice_step_ = s.lattice_step;
+  lattice_offset_ = s.lattice_offset;
+  off_lattice_ = s.off_lattice;
   specials_ = s.specials;
   totals_ = s.totals;
   error_rows_ = s.error_rows;
