@@ -87,7 +87,7 @@ SELECT x, tan(pi() * (x - 0.5)) AS cauchy, exp(-2 * ln(x)) * sin(1e5 * x) AS wil
 FROM (SELECT i, ((i * 2654435769) % 4294967296)::float8 / 4294967296 AS x FROM generate_series(1::bigint, 20000) AS i) AS v;
 CREATE TABLE fitted AS
 SELECT attname AS name, NULL::kde AS d, NULL::kde AS again FROM pg_attribute WHERE attrelid = 'data'::regclass AND attnum > 0;
-SELECT name, rows FROM fitted, kde_fit('data', name, sample_rows => 5000, seed => 1) AS f(density) ORDER BY name COLLATE "C";
+SELECT name, rows FROM fitted, kde_fit('data', name, sample_rows => 2000, seed => 1) AS f(density) ORDER BY name COLLATE "C";
 UPDATE fitted SET d = kde_density('data', name);
 SELECT name, pg_column_size(d) <= 16384 AS small, bytes <= 16384 AS also, representation_error <= 1.0 / sample_rows + 2.8 / 65536 + 1e-4 AS good,
   d::text::kde::text = d::text AS text, kde_aqp.kde_send(d::text::kde) = kde_aqp.kde_send(d) AS bytes_of_text, receive(kde_aqp.kde_send(d)) AS binary
