@@ -12,7 +12,7 @@ namespace {
 
 // Where there are measures, of which no cell tells that they are even, cells have no more of the rows,
 // in the tails of those between them and the end.
-constexpr double kShareOfTail = 1.0 / 64, kLeastOfRow = 0.5;
+constexpr double kShare = 1.0 / 4096, kShareOfTail = 1.0 / 64, kLeastOfRow = 0.5;
 // A value that has rows of its own is not told from so few beside it, of those of a cell.
 constexpr double kFew = 1.0 / 16;
 // Cells of the top level from 0 on, at most; farther from it, where no time is, each cell of the
@@ -110,12 +110,11 @@ class Distribution {
 class Lister {
  public:
   Lister(const Distribution& of, const RoundEnds& ends, const Header& lattice, double off,
-         double share, double least, bool has_measures, GridList* out)
+         double least, bool has_measures, GridList* out)
       : of_(of),
         ends_(ends),
         lattice_(lattice),
         off_(off),
-        share_(share),
         least_(least),
         has_measures_(has_measures),
         out_(*out) {}
@@ -193,7 +192,7 @@ class Lister {
     if (!(rows > 0)) return;
     const double beyond = std::min(before, of_.all() - before - rows);
     const double most = has_measures_
-                            ? std::max(std::min(share_ * of_.all(), kShareOfTail * beyond), least_)
+                            ? std::max(std::min(kShare * of_.all(), kShareOfTail * beyond), least_)
                             : of_.all();
     const std::span<const HistogramCell> cells = of_.cells();
     std::size_t first = of_.first_at(low);
@@ -226,7 +225,7 @@ class Lister {
   const Distribution& of_;
   const RoundEnds& ends_;
   const Header& lattice_;
-  double off_, share_, least_;
+  double off_, least_;
   bool has_measures_;
   GridList& out_;
 };
@@ -321,13 +320,12 @@ class SumsOfCells {
 }  // namespace
 
 GridList list_estimate(std::span<const HistogramCell> cells, const Header& header,
-                       const GridCells& counted, const GridList& list, double off, double share) {
+                       const GridCells& counted, const GridList& list, double off) {
   GridList out;
   const std::vector<HistogramCell> within = clip(cells, header);
   const Distribution of(within, header);
   const double row = header.finite_rows() / std::max(header.sample_rows, 1.0);
-  Lister(of, counted.ends(), header, off, share, kLeastOfRow * row, counted.measures() > 0, &out)
-      .run();
+  Lister(of, counted.ends(), header, off, kLeastOfRow * row, counted.measures() > 0, &out).run();
   out.is_even = true;
   out.error_rows = largest_error(of, counted.ends(), header, out);
   if (counted.measures() > 0)

@@ -32,8 +32,6 @@ constexpr double kRowsAnOutermost = 1000;
 // What is stored is off by so many times the root of the rows read, of which those of a range vary by
 // theirs, and by no less of a row; at first by some times that, as long as there is room.
 constexpr double kOfDeviation = 1.0 / 2048, kLeastOff = 1.0 / 64, kFirstOff = 16;
-// And cells with measures have no more of the rows.
-constexpr double kShareOfCell = 1.0 / 16384;
 
 class Fit {
  public:
@@ -393,8 +391,7 @@ class Fit {
     header_.error = 0;
     const double wanted = scale * std::max(kLeastOff, kOfDeviation * std::sqrt(rows_.seen));
     const auto prepare = [&](double off, Encoding* e) {
-      const double share = kShareOfCell * off / wanted;
-      if (!cells_.empty()) e->list = list_estimate(cells_, header_, counted, list_, off, share);
+      if (!cells_.empty()) e->list = list_estimate(cells_, header_, counted, list_, off);
       e->list.error_rows += within_cells;
       e->encoder.emplace(counted, e->list, header_, options_.measure_types, control_);
       if (!every_row_is_in()) e->encoder->begin_sampled(&sampled);
@@ -404,8 +401,7 @@ class Fit {
     double off = kFirstOff * wanted;
     if (Status s = prepare(off, &*best); !s.ok()) return s;
     // Finer cells as long as they are worth it and there is room.
-    while (off > wanted &&
-           (counted.measures() > 0 || best->list.error_rows - within_cells > wanted)) {
+    while (off > wanted && best->list.error_rows - within_cells > wanted) {
       auto finer = std::make_unique<Encoding>();
       off /= 2;
       if (Status s = prepare(off, &*finer); !s.ok()) return s;

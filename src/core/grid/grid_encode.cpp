@@ -304,7 +304,9 @@ void GridEncoder::add_up_errors() {
   for (std::size_t i = 0; i < list_.entries.size() && !header_.has_exact_ends(); ++i) {
     const GridEntry& e = list_.entries[i];
     if (e.level < 0) continue;
-    if (!list_.is_even) within_rows = std::max(within_rows, e.rows);
+    // Nor is a measure of an estimate's rows known to lie elsewhere than even within a cell.
+    if (list_.is_even) continue;
+    within_rows = std::max(within_rows, e.rows);
     for (int k = 0; k < cells_.measures(); ++k) {
       // No sum of some of n rows is beyond sqrt(n sum of their squares).
       const MeasureSums& s = sums(k, i);
