@@ -351,42 +351,29 @@ double now_ms() {
 }
 
 struct Times {
-  double merge = 0, finish = 0, fit = 0, part_bytes = 0, decode = 0;
+  double merge = 0, finish = 0, fit = 0, part_bytes = 0;
   int merges = 0, fits = 0;
 };
 
 void merge(const std::vector<DensityBytes>& parts, const Column& column, bool one_by_one,
            DensityBytes* out, Times* times) {
-  OwnedSummary summary(Resolution::fine);
-  Measures measures(summary.memory(), column.measure ? 1 : 0);
+  OwnedGridCells cells(chain_of(column.type), column.measure ? 1 : 0);
   std::vector<const Header*> headers;
   for (const DensityBytes& p : parts) headers.push_back(&p.header());
   const double start = now_ms();
-  if (column.measure && !one_by_one) {
-    check(measures.merge_many(headers, &*summary));
-  } else if (column.measure) {
-    for (const DensityBytes& p : parts) {
-      DecodedMeasures decoded;
-      decode_measures(&p.header(), &decoded);
-      check(measures.merge(decoded.stored(p.header()), &*summary));
-    }
-    check(measures.settle(&*summary));
-  } else if (!one_by_one) {
-    check(summary->merge_many(headers));
+  if (one_by_one) {
+    for (const Header* h : headers) check(cells->add(*h));
   } else {
-    for (const DensityBytes& p : parts) {
-      std::vector<HistogramCell> cells;
-      decode_histogram(DensityView(p.data()), &cells);
-      check(summary->merge(p.header(), cells));
-    }
-    check(summary->settle());
+    check(add_densities(headers, {}, &*cells));
   }
   const double merged = now_ms();
   FitOptions options;
   options.value_type = column.type;
   options.lattice_step = column.step;
   options.measure_types[0] = ValueType::float8;
-  check(finish(*summary, options, Control{}, out, column.measure ? &measures : nullptr));
+  options.added_up = true;
+  FitReport report;
+  check(fit_cells(&*cells, options, kGridBytes, {}, out, &report));
   times->merge += merged - start;
   times->finish += now_ms() - merged;
   ++times->merges;
@@ -406,6 +393,7 @@ void run(const Column& column, const Layout& layout, std::size_t count, int seed
     Sampler::Options sampling;
     sampling.seed = static_cast<std::uint64_t>(seed);
     sampling.measures = column.measure ? 1 : 0;
+    sampling.chain = chain_of(column.type);
     Sampler whole(sampling);
     std::vector<DensityBytes> by_auto, by_count;
     for (std::size_t k = 0; k < parts.size(); ++k) {
