@@ -173,8 +173,8 @@ inline void roll_up(const std::vector<const Header*>& densities) {
   FitReport report;
   const std::size_t bytes = h.measures > 0 ? kLeastMeasuredBytes + 4096 : 4096;
   const Status status = fit_cells(&*cells, options, bytes, Control{}, &out, &report);
-  // Rows beyond all bounds are refused.
-  if (status.code == Code::invalid_argument) return;
+  // Rows and values beyond all bounds are refused.
+  if (status.code == Code::invalid_argument || status.code == Code::out_of_range) return;
   check(status);
   check_round_trip(out);
   const DensityView sum(out.data());

@@ -136,19 +136,27 @@ class Lister {
       divide(top, k);
     }
     put_end(ends_.end(top, last + 1));
+    if (!out_.entries.empty()) out_.entries.back().rows += nothing_;
   }
 
  private:
-  void put_value(double x, double rows) { out_.entries.push_back({x, rows, -1}); }
+  void put(double x, double rows, int level) {
+    out_.entries.push_back({x, rows + nothing_, level});
+    nothing_ = 0;
+  }
+  void put_value(double x, double rows) { put(x, rows, -1); }
 
-  // What lies at an end.
+  // What lies at an end; the next has it where that is nothing.
   void put_end(double x) {
     const double rows = of_.through(x) - of_.below(x);
-    if (rows > kNothing * of_.all()) put_value(x, rows);
+    if (rows > kNothing * of_.all())
+      put_value(x, rows);
+    else
+      nothing_ += std::max(rows, 0.0);
   }
 
   void put_cell(int level, double low, double rows) {
-    out_.entries.push_back({low, rows, level});
+    put(low, rows, level);
     out_.finest = out_.finest < 0 ? level : std::min(out_.finest, level);
     out_.coarsest = std::max(out_.coarsest, level);
   }
@@ -227,6 +235,7 @@ class Lister {
   const Header& lattice_;
   double off_, least_;
   bool has_measures_;
+  double nothing_ = 0;
   GridList& out_;
 };
 

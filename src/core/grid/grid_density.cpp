@@ -194,6 +194,8 @@ Status GridCells::agree_with(const Header& density, int k, double* by, double* s
   const double origin = whole ? std::nearbyint(m.origin / m.unit) : m.origin / m.unit;
   if (m.rows > 0) {
     agree(k, m.decimals, origin);
+    if (!std::isfinite(origin) || !std::isfinite(to.origin))
+      return invalid("a measure's origin is out of range");
     const double sampled =
         m.has(MeasurePart::rows) ? view.part(MeasurePart::rows).header().sample_rows : m.rows;
     to.totals.merge(m.rows, std::max(sampled, 1.0), m.min, m.max, m.mean, m.variance);

@@ -210,8 +210,9 @@ struct GridEncoder::Packed {
 std::int64_t GridEncoder::key_of_end(double x) const {
   if (header_.grid_level > 0) return 2 * cells_.ends().cell(header_.grid_level - 1, x);
   if (header_.lattice_step == 0) return key_of(x);
-  return static_cast<std::int64_t>(
-      std::nearbyint((x - header_.lattice_offset) / header_.lattice_step));
+  // Far beyond the column, as the ends of its outermost cells may lie.
+  return static_cast<std::int64_t>(std::clamp(
+      std::nearbyint((x - header_.lattice_offset) / header_.lattice_step), -0x1p62, 0x1p62));
 }
 
 // No end is farther out than the value, or the level's end, before all rows and behind them.
@@ -240,9 +241,14 @@ void GridEncoder::number_ends() {
 Status GridEncoder::check_finite() const {
   for (int k = 0; k < cells_.measures(); ++k) {
     double squares = 0;
-    for (std::size_t i = 0; i < list_.entries.size(); ++i) squares += sums(k, i).squares;
+    double farthest = 0;  // mean of a cell
+    for (std::size_t i = 0; i < list_.entries.size(); ++i) {
+      const MeasureSums& s = sums(k, i);
+      squares += s.squares;
+      if (s.rows > 0) farthest = std::max(farthest, std::fabs(s.sum / s.rows));
+    }
     for (const MeasureSums& s : cells_.measure(k).special) squares += s.squares;
-    if (std::isfinite(squares)) continue;
+    if (std::isfinite(squares + (farthest + std::fabs(cells_.measure(k).origin)))) continue;
     Status s =
         Status::error(Code::out_of_range,
                       "the sum of the squares of measure %d is beyond double precision", k + 1);
