@@ -123,7 +123,8 @@ class Lister {
     const std::span<const HistogramCell> cells = of_.cells();
     const int top = ends_.levels() - 1;
     const double farthest = std::max(std::fabs(cells.front().value), std::fabs(cells.back().value));
-    if (!(farthest < kMostOfTop * ends_.step(top)) ||
+    // Beyond the last ends that doubles have no cell begins.
+    if (!(farthest < kMostOfTop * ends_.step(top) && std::isfinite(farthest + ends_.step(top))) ||
         std::all_of(cells.begin(), cells.end(),
                     [](const HistogramCell& c) { return c.point || c.rows == 0; })) {
       for (const HistogramCell& c : cells)

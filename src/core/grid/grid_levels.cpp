@@ -422,11 +422,19 @@ class GridCells::Divider {
       return;
     }
     const EvenCell even(lattice_, low, high);
+    // None beyond the least and the greatest value.
+    const double first_share = lattice_.min > low ? even.share(lattice_.min, false) : 0;
+    const double last_share = lattice_.max < high ? even.share(lattice_.max, true) : 1;
+    const auto share_to = [&](double x, bool at) {
+      if (x > lattice_.max) return 1.0;
+      if (x < lattice_.min || !(last_share > first_share)) return 0.0;
+      return std::clamp((even.share(x, at) - first_share) / (last_share - first_share), 0.0, 1.0);
+    };
     double before = 0;
     for (std::int64_t j = ends_.cell(level - 1, low); ends_.end(level - 1, j) < high; ++j) {
       const double begin = ends_.end(level - 1, j);
       if (begin > low) {
-        const double through = even.share(begin, true);
+        const double through = share_to(begin, true);
         Sums at = share(sums, through - before);
         before = through;
         if (first < end && all_[first].entry.x == begin && all_[first].entry.level < 0)
@@ -434,7 +442,7 @@ class GridCells::Divider {
         if (at.rows > 0) put(begin, -1, at);
       }
       const double next = std::min(ends_.end(level - 1, j + 1), high);
-      const double below = next < high ? even.share(next, false) : 1;
+      const double below = next < high ? share_to(next, false) : 1;
       Sums within = share(sums, below - before);
       before = below;
       const std::size_t last = first_from(first, end, next);
