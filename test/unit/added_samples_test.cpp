@@ -1,13 +1,10 @@
 // Densities of samples, added up: their cells differ, as each has those that its own evenness asks for.
-#include "core/answer/column_evidence.h"
 #include "core/fit/fit_cells.h"
 #include "core/grid/add_densities.h"
 #include "core/grid/owned_cells.h"
 #include "fitted.h"
 
 #include <gtest/gtest.h>
-
-#include <limits>
 
 namespace kde {
 
@@ -77,25 +74,6 @@ TEST(AddedSamples, SoAreThoseOfWholeNumbers) {
   parts.push_back(fit_sample(narrow, 1));
   expect_sum(parts, 1, -6000, 6000);
   expect_sum(parts, 1, -180, 180);
-}
-
-// A part of no finite rows makes no sample surer.
-TEST(AddedSamples, AreNoSurerBesideInfiniteRows) {
-  const Fitted part = fit_sample(samples::normal(3000, 4), 0);
-  const Fitted infinite =
-      fit_sample(std::vector<double>(3000, std::numeric_limits<double>::infinity()), 0);
-  const Header* headers[] = {&part.view().header(), &infinite.view().header()};
-  OwnedGridCells cells(Chain::decimal, 0);
-  ASSERT_TRUE(add_densities(headers, {}, &*cells).ok());
-  FitOptions options;
-  options.added_up = true;
-  FitReport report;
-  DensityBytes bytes;
-  ASSERT_TRUE(fit_cells(&*cells, options, kGridBytes, {}, &bytes, &report).ok());
-  const Range r = fitted::range(0, 1);
-  const Interval own = interval_of(Wanted::count, part.view(), r, {});
-  const Interval sum = interval_of(Wanted::count, DensityView(&bytes.header()), r, {});
-  EXPECT_GE(sum.upper - sum.lower, 0.9 * (own.upper - own.lower));
 }
 
 // Each has a lattice of its own, which is found in it.
