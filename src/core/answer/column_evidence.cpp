@@ -33,27 +33,42 @@ struct Middle {
   Range range;
   bool open_below, open_above;  // no end within what was sampled
   bool is_all = true;           // nothing is known row by row
+  bool shut_below, shut_above;  // rows that are not finite lie beyond
 
   Middle(const Header& h, const Range& r)
-      : range(r), open_below(lower_end(r).is_exact(h)), open_above(upper_end(r).is_exact(h)) {
+      : range(r),
+        open_below(lower_end(r).is_exact(h)),
+        open_above(upper_end(r).is_exact(h)),
+        shut_below(h.negative_infinities > 0 && !holds(lower_end(r), -kInfinity)),
+        shut_above((h.nans > 0 && !holds(upper_end(r), kNan)) ||
+                   (h.positive_infinities > 0 && !holds(upper_end(r), kInfinity))) {
     if (std::isfinite(h.known_below) && (open_below || r.lower < h.known_below)) {
       range.lower = h.known_below;
       range.lower_unbounded = false;
       range.lower_inclusive = true;
       open_below = true;
-      is_all = false;
+      is_all = shut_below = false;
     }
     if (std::isfinite(h.known_above) && (open_above || r.upper > h.known_above)) {
       range.upper = h.known_above;
       range.upper_unbounded = false;
       range.upper_inclusive = true;
       open_above = true;
-      is_all = false;
+      is_all = shut_above = false;
     }
   }
 
+  // Shares are of all rows: a range that leaves infinite ones out is not open to their side.
   Shape shape() const {
-    return open_below ? Shape::below : open_above ? Shape::above : Shape::two_ends;
+    if (open_below && !shut_below) return Shape::below;
+    return open_above && !shut_above ? Shape::above : Shape::two_ends;
+  }
+
+ private:
+  // Whether the range up to an end takes the last of the order in.
+  static bool holds(const End& end, double last) {
+    return end.open || (end.inclusive &&
+                        (std::isnan(last) ? std::isnan(end.x) : !(std::abs(end.x) < kInfinity)));
   }
 };
 

@@ -5,7 +5,6 @@
 #include "core/summary/strata.h"
 
 #include <algorithm>
-#include <iterator>
 #include <new>
 
 namespace kde {
@@ -59,14 +58,9 @@ Status add_densities(std::span<const Header* const> densities, const Control& co
                                    [](const Header* h) { return !h->has_exact_ends(); });
   if (!sampled || densities.size() < 2) return add_each(densities, control, cells);
   try {
-    // What has no finite rows is sure of them, and is no stratum.
-    std::vector<const Header*> strata;
-    std::copy_if(densities.begin(), densities.end(), std::back_inserter(strata),
-                 [](const Header* h) { return h->finite_rows() > h->rounding_of_rows(); });
-    if (strata.size() < 2) return add_each(densities, control, cells);
     OwnedGridCells sum(cells->ends().chain(), cells->measures());
     if (Status s = add_each(densities, control, &*sum); !s.ok()) return s;
-    if (Status s = describe_strata(strata, control, &*sum); !s.ok()) return s;
+    if (Status s = describe_strata(densities, control, &*sum); !s.ok()) return s;
     return cells->merge(&*sum);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");

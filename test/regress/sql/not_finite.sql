@@ -71,3 +71,21 @@ SELECT a.c, t, counted(format('SELECT approx_count(%L, %s, %s)', t || '.' || a.c
 FROM bounds AS a JOIN bounds AS b USING (c), unnest('{has_none,has_some}'::text[]) AS t;
 SELECT * FROM asked WHERE got <> exact ORDER BY c, t, low, high LIMIT 20;
 SELECT count(*) > 400 AS many FROM asked;
+
+-- Beside a part of mostly infinite rows a sample is no surer of those up to its greatest value.
+CREATE TABLE lasting AS
+SELECT timestamptz '2021-01-01' + i * 7919 % 26280 * interval '1 hour' AS until FROM generate_series(1, 3000) AS i;
+CREATE TABLE endless AS
+SELECT CASE WHEN i <= 10 THEN timestamptz '2023-01-01' ELSE 'infinity' END AS until FROM generate_series(1, 3000) AS i;
+SELECT kde_fit('lasting', 'until', sample_rows => 500, seed => 1),
+       kde_fit('endless', 'until', sample_rows => 500, seed => 1) \g /dev/null
+WITH alone AS (
+  SELECT ci.* FROM approx_count_ci(kde_density('lasting.until'), '2022-01-01', '2024-01-01') AS ci
+), beside AS (
+  SELECT ci.*
+  FROM (SELECT rollup(d) FROM unnest(ARRAY[kde_density('lasting.until'), kde_density('endless.until')]) AS d) AS r (d),
+    approx_count_ci(r.d, '2022-01-01', '2024-01-01') AS ci
+)
+SELECT abs(beside.estimate - alone.estimate) < 100 AS alike,
+       beside.upper_bound - beside.lower_bound >= alone.upper_bound - alone.lower_bound AS no_surer
+FROM alone, beside;
