@@ -1,6 +1,6 @@
 -- Consent that comes and goes, fits and refreshes of what is there, drops that are taken back or not. All are
 -- dropped together, so that the order of refreshes stays that of the fits.
-SELECT kde_set_plain_sql('plain.v', false);
+SELECT load.withdraw_consent();
 BEGIN;
 SELECT state FROM load.state WHERE name = 'plain' FOR UPDATE;
 SELECT load.fit_plain();
