@@ -99,10 +99,9 @@ TEST(Validate, RejectsEachCorruptedField) {
       {"kind 4", [](Header& h) { h.kind = Kind{4}; }},
       {"kernel", [](Header& h) { h.kernel = Kernel{kKernels}; }},
       {"exact ends of what a kernel smooths",
-       [](Header& h) { h.flags = kRoundEnds | kEveryRowRead | kExactEnds; }},
-      {"exact ends of what was not read",
-       [](Header& h) { h.flags = kRoundEnds | kBounded | kExactEnds; }},
-      {"exact ends that are not round",
+       [](Header& h) { h.flags = kEveryRowRead | kExactEnds; }},
+      {"exact ends of what was not read", [](Header& h) { h.flags = kBounded | kExactEnds; }},
+      {"exact ends beside atoms",
        [](Header& h) { h.flags = kBounded | kEveryRowRead | kExactEnds; }},
       {"flags 16", [](Header& h) { h.flags |= 16; }},
       {"flags 32", [](Header& h) { h.flags |= 32; }},
@@ -201,10 +200,9 @@ TEST(Validate, RejectsEveryWrongLength) {
     EXPECT_EQ(validate(exact, size).code, Code::invalid_format) << size;
     std::free(exact);
   }
-  DensityBytes longer(32768);
+  DensityBytes longer(kMostListBytes + 1);
   std::memcpy(longer.data(), good.data(), good.size());
-  for (std::size_t size :
-       {good.size() + 1, good.size() + 8, kMaxBytes, kMaxBytes + 1, std::size_t{32768}})
+  for (std::size_t size : {good.size() + 1, good.size() + 8, kMostListBytes, kMostListBytes + 1})
     EXPECT_EQ(validate(longer.data(), size).code, Code::invalid_format) << size;
 }
 

@@ -272,7 +272,6 @@ TEST(GroupSums, RefuseWhatNoFitWrites) {
   };
   EXPECT_FALSE(refused([](GroupsHeader*, Header*) {}));
   EXPECT_TRUE(refused([](GroupsHeader* h, Header*) { h->unseen = 1; }));
-  EXPECT_TRUE(refused([](GroupsHeader*, Header* d) { d->flags &= ~kRoundEnds; }));
   EXPECT_TRUE(refused([](GroupsHeader*, Header* d) { d->value_type = ValueType::float8; }));
   EXPECT_TRUE(refused([](GroupsHeader*, Header* d) { d->measures = 0; }));
 }

@@ -75,10 +75,10 @@ inline Bytes encode(const Parts& parts) {
       continue;
     }
     HistogramBlock block{};
-    while (bits.size() % 8 != 0) bits.push_back(false);
+    while (bits.size() % kWordBits != 0) bits.push_back(false);
     block.first_key = last;
     block.rows_below = rows;
-    block.byte = static_cast<std::uint16_t>(bits.size() / 8);
+    block.word = static_cast<std::uint16_t>(bits.size() / kWordBits);
     block.key_bits = static_cast<std::uint8_t>(parts.key_bits);
     block.rows_bits = static_cast<std::uint8_t>(parts.rows_bits);
     block.kinds = !parts.by_kind         ? CellKinds::mixed
@@ -134,7 +134,8 @@ inline Bytes encode(const Parts& parts) {
 }
 
 // The rows of cells and atoms one by one: the truth that answers are held against. Those of a range
-// stand evenly in it, `fine` of them: at the lattice points, or in the middles of equal parts.
+// stand evenly in it, `fine` of them: at the lattice points between its ends, or in the middles of
+// equal parts.
 struct Row {
   double value, rows;
 };
@@ -148,9 +149,9 @@ inline std::vector<Row> rows_of(const Parts& parts, int fine) {
     } else if (cell.rows > 0 && h.lattice_step > 0) {
       const std::int64_t from = key_at(h, before);
       const std::int64_t to = key_at(h, cell.value);
-      for (std::int64_t k = from + 1; k <= to; ++k)
-        out.push_back(
-            {h.lattice_point(static_cast<double>(k)), cell.rows / static_cast<double>(to - from)});
+      for (std::int64_t k = from + 1; k < to; ++k)
+        out.push_back({h.lattice_point(static_cast<double>(k)),
+                       cell.rows / static_cast<double>(to - from - 1)});
     } else if (cell.rows > 0) {
       for (int i = 0; i < fine; ++i)
         out.push_back({before + (cell.value - before) * (i + 0.5) / fine, cell.rows / fine});
@@ -175,10 +176,12 @@ inline void set_totals(Parts* parts) {
   }
   h.min = rows.front().value;
   h.max = rows.back().value;
+  // Off a lattice rows come as near the ends of ranges as may be.
   for (const std::vector<HistogramCell>* list : {&parts->cells, &parts->atoms}) {
     for (const HistogramCell& cell : *list) {
+      if (h.lattice_step > 0) continue;
       h.min = std::min(h.min, cell.value);
-      h.max = std::max(h.max, cell.value);
+      h.max = std::max(h.max, cell.point ? cell.value : std::nextafter(cell.value, -fitted::kInf));
     }
   }
   h.mean = std::clamp(sum / n, h.min, h.max);
@@ -202,7 +205,7 @@ inline Parts mixture(int n, bool lattice, std::uint64_t seed = 3) {
   p.cells.push_back({x, 3, true});
   for (int i = 1; i < n; ++i) {
     const bool gap = random.below(8) == 0;
-    const double step = lattice ? 0.25 * static_cast<double>(1 + random.below(12))
+    const double step = lattice ? 0.25 * static_cast<double>(2 + random.below(12))
                                 : 1e-3 + random.uniform() * 200 / n;
     if (!lattice && x < 0 && x + step > 0) p.cells.push_back({0, 2, false});
     x += step;

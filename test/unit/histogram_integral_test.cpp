@@ -244,7 +244,7 @@ TEST(HistogramIntegral, BoundsBesideALatticePoint) {
   p.header = histograms::plain_header();
   p.header.lattice_step = 0.1;
   p.header.lattice_scale = 10;
-  p.cells = {{0, 1, true}, {1, 10, false}};
+  p.cells = {{0, 1, true}, {1.1, 10, false}};
   p.atoms = {{0.3, 7, true}};
   p.key_bits = 4;
   histograms::set_totals(&p);
@@ -343,7 +343,7 @@ std::vector<Stretch> stretches(const Parts& p) {
     if (cell.point) {
       out.push_back({cell.value, cell.value, cell.rows});
     } else if (cell.rows > 0) {
-      out.push_back({before + half, cell.value + half, cell.rows});
+      out.push_back({before + half, cell.value - half, cell.rows});
     }
     before = cell.value;
   }

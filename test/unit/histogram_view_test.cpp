@@ -16,6 +16,11 @@ using histograms::encode;
 using histograms::mixture;
 using histograms::Parts;
 
+// The last value that may be in a range.
+double before(double end, const Header& h) {
+  return h.lattice_step > 0 ? end - h.lattice_step : std::nextafter(end, -fitted::kInf);
+}
+
 std::vector<HistogramCell> decoded(const Bytes& b) {
   std::vector<HistogramCell> cells;
   decode_histogram(b.view(), &cells);
@@ -62,7 +67,11 @@ TEST(DensityView, GivesBackTheCells) {
           const HistogramCell& cell = p.cells[i];
           const bool begins =
               i + 1 < p.cells.size() && !p.cells[i + 1].point && p.cells[i + 1].rows > 0;
-          if (cell.point || cell.rows > 0 || begins) expected.push_back(cell);
+          if (cell.point)
+            expected.push_back(cell);
+          else if (cell.rows > 0)
+            expected.push_back({before(cell.value, p.header), cell.rows, false});
+          if (begins && !cell.point) expected.push_back({cell.value, 0, false});
         }
         expect_cells(decoded(encode(p)), expected);
       }
@@ -80,16 +89,22 @@ TEST(DensityView, AtomsDivideRangesByWidth) {
   expect_cells(decoded(encode(p)), {{0, 11, true},
                                     {1, 2, false},
                                     {1, 20, true},
-                                    {4, 6, false},
-                                    {8, 4, false},
+                                    {before(4, p.header), 6, false},
+                                    {4, 0, false},
+                                    {before(8, p.header), 4, false},
                                     {8, 32, true},
                                     {9, 40, true}});
-  // On a lattice by the points: 1 and 2 of 1 .. 4.
+  // On a lattice by the points: 1 and 2 of 1 .. 4, and 6 and 7.
   p.header.lattice_step = 1;
+  p.cells = {{0, 1, true}, {5, 8, false}, {8, 4, false}, {8, 2, true}};
   p.atoms = {{2, 20, true}};
-  expect_cells(
-      decoded(encode(p)),
-      {{0, 1, true}, {2, 4, false}, {2, 20, true}, {4, 4, false}, {8, 4, false}, {8, 2, true}});
+  expect_cells(decoded(encode(p)), {{0, 1, true},
+                                    {2, 4, false},
+                                    {2, 20, true},
+                                    {4, 4, false},
+                                    {5, 0, false},
+                                    {7, 4, false},
+                                    {8, 2, true}});
 }
 
 TEST(DensityView, WhatIsBeyondMaxStandsForIt) {
@@ -100,24 +115,30 @@ TEST(DensityView, WhatIsBeyondMaxStandsForIt) {
   p.cells = {{1, 1, true}, {3, 8, false}, {5, 4, false}, {6, 2, false}, {7, 1, true}};
   const Bytes b = encode(p);
   ASSERT_TRUE(b.validate().ok());
-  expect_cells(decoded(b), {{1, 1, true}, {3, 8, false}, {4, 4, false}, {4, 3, true}});
+  expect_cells(
+      decoded(b),
+      {{1, 1, true}, {before(3, p.header), 8, false}, {3, 0, false}, {4, 4, false}, {4, 3, true}});
   EXPECT_EQ(b.view().value(std::numeric_limits<std::int64_t>::max()), 4);
   EXPECT_EQ(b.view().value(std::numeric_limits<std::int64_t>::min()), 1);
 }
 
-// Keys with a shift: whole multiples of it above the block's first.
+// Keys with a shift: whole multiples of its unit above the block's first, of which doubles have none.
 TEST(DensityView, ShiftedKeys) {
   Parts p;
   p.header = histograms::plain_header();
-  p.cells = {{1, 1, true}, {1.5, 8, false}};
+  p.cells = {{1, 1, true}, {3, 8, false}};
   p.header.min = p.header.mean = 1;
-  p.header.max = 2;
-  Bytes b = encode(p);
-  // Steps of 2^51 and 2^49 in units of 2^2 and so on: here the step 2^51 is stored shifted by 0.
-  ASSERT_EQ(decoded(b).back().value, 1.5);
-  b.block(0).key_shift = 1;
-  ASSERT_TRUE(b.validate().ok());
-  EXPECT_EQ(decoded(b).back().value, 2);
+  p.header.max = 20;
+  for (const bool lattice : {false, true}) {
+    p.header.lattice_step = lattice ? 1 : 0;
+    Bytes b = encode(p);
+    ASSERT_EQ(decoded(b).back().value, before(3, p.header));
+    b.block(0).key_shift = 1;
+    ASSERT_EQ(b.validate().ok(), lattice);
+    if (lattice) {
+      EXPECT_EQ(decoded(b).back().value, 10);
+    }
+  }
 }
 
 TEST(DensityView, SizeOfAPart) {

@@ -65,8 +65,8 @@ TEST(Wire, LiesAsDocumented) {
   const std::vector<char> wire = wire_of(bytes);
   ASSERT_EQ(wire.size(), sizeof(Header) + sizeof(HistogramBlock) + 8);
   // Version and encoding; the header up to the number of blocks; rows.
-  const unsigned char begin[] = {2, 6, 0, 0, 2, 2, 0, 15, 4,    1, 0, 0, 0, 0, 3, 0xd9,
-                                 0, 0, 0, 0, 0, 0, 0, 1,  0x40, 8, 0, 0, 0, 0, 0, 0};
+  const unsigned char begin[] = {2, 6, 0, 0, 2, 2, 0, 7, 4,    1, 0, 0, 0, 0, 3, 0xd9,
+                                 0, 0, 0, 0, 0, 0, 0, 1, 0x40, 8, 0, 0, 0, 0, 0, 0};
   for (std::size_t i = 0; i < sizeof begin; ++i)
     EXPECT_EQ(static_cast<unsigned char>(wire[i]), begin[i]) << i;
   // Its one key: the first end of the grid's units.

@@ -74,7 +74,7 @@ inline End upper_end(const Range& r) {
 }
 
 // How far the rows of a range may be from their count by what is stored: Header::error of them at
-// either end that it cuts; with round ends (kRoundEnds) those of the cells that ends cut, all of
+// either end that it cuts; with exact ends (kExactEnds) those of the cells that ends cut, all of
 // which may lie on either side.
 inline Reach stored_reach(const DensityView& d, const Range& r) {
   const Header& h = d.header();

@@ -85,7 +85,7 @@ template <Stored<HistogramBlock> T, typename Visit>
 constexpr void fields(T& b, Visit&& visit) {
   visit("first key", b.first_key);
   visit("rows below", b.rows_below);
-  visit("byte", b.byte);
+  visit("word", b.word);
   visit("last cell", b.last_cell);
   visit("key shift", b.key_shift);
   visit("key bits", b.key_bits);

@@ -18,8 +18,8 @@
 namespace kde {
 
 inline constexpr std::uint8_t kFormatVersion = 2;
-inline constexpr std::size_t kMaxBytes = 16384;  // of one column, and of each measure beside it
-// The same of cells with round ends (kRoundEnds).
+// Of one column, and of each measure beside it; of a sample less is enough.
+inline constexpr std::size_t kMaxBytes = 16384;
 inline constexpr std::size_t kMostListBytes = std::size_t{512} << 10;
 // Rows of a density, at most, of whatever weights, and variances over the square of rows: products
 // of them stay far from the ends of double precision.
@@ -74,10 +74,9 @@ enum Flags : std::uint8_t {
   kBounded = 1,       // answers are the cells' own; else the kernel acts in every answer
   kEveryRowRead = 2,  // every row is in it: totals and [min, max] are the table's
   kFitted = 4,        // by a fit; else added up or merged
-  kRoundEnds = 8,     // cells end on the grid (histogram.h)
   // Every row is in a cell of its own: counts at the ends of cells are exact but for Header::error, and
   // off by what a cell holds within one. Else the error bounds them everywhere.
-  kExactEnds = 16,
+  kExactEnds = 8,
 };
 
 // Shapes of ranges: with two ends, or open to one side.
@@ -109,7 +108,7 @@ struct Header {
   std::uint8_t grouped;   // 1: groups follow those (group_format.h)
   std::uint8_t words;     // 1: words lie before the measures (word_format.h)
   std::uint8_t reserved;  // 0
-  // Of cells with round ends off a lattice: 1 more than the grid's level that keys are of; 0: none.
+  // Off a lattice: 1 more than the grid's level that keys are of; 0: none.
   std::uint16_t grid_level;
   std::uint32_t atoms;
   std::uint32_t blocks;

@@ -12,9 +12,10 @@
 //   ...     HistogramBlock block[blocks]
 //   ...     uint64   word[...]          the cells' bits, from the least significant on
 //
-// A cell is a value and its rows: those in (previous value, value], evenly spread (over the lattice
-// points in it, where the column has a lattice), or, of a point, those at the value itself. Values
-// are whole numbers, keys:
+// A cell is a value and its rows: those strictly between the previous value and it, evenly spread (over
+// the lattice points in it, where the column has a lattice), or, of a point, those at the value itself.
+// So counts up to an end (density/round_ends.h), with it or without, are exact. Values are whole
+// numbers, keys:
 //
 //   with a lattice     k of the point lattice_offset + k lattice_step (Header::lattice_point)
 //   without            the double's bits as an integer that ascends with it: the bits themselves of
@@ -24,21 +25,17 @@
 // Up to kHistogramCells consecutive cells are a block, all with fields of the same widths:
 //
 //   1 bit         whether the cell is a point; only in blocks of CellKinds::mixed
-//   key_bits      (key - previous key) >> key_shift; the previous key of a block's first cell is
-//                 first_key. 0 only for a point.
+//   key_bits      (key - previous key)/key_unit(key_shift) (histogram_view.h); the previous key of a
+//                 block's first cell is first_key. 0 only for a point.
 //   rows_bits     rows in units of row_unit 2^rows_shift: blocks of the tails are finer
 //
-// so that a cell within a block is found by adding up. Without a lattice, values of blocks with
-// key_shift > 0 are rounded; decoded values beyond Header::max stand for it. There no cell but a
+// so that a cell within a block is found by adding up; blocks' cells begin at multiples of 8 bytes. Decoded
+// values beyond Header::max stand for it, as a range's end may lie there. Without a lattice no cell but a
 // point has keys of both signs at its ends, so that differences of keys fit in 63 bits.
 //
-// With round ends (kRoundEnds;
-// density/round_ends.h) a range is open: its rows are strictly between its ends, those at an end are a
-// point or there are none, and counts up to an end, with it or without, are exact. On a lattice the
-// keys' differences are there multiples of a step of the grid, whose number is key_shift (key_unit()
-// of histogram_view.h). Off a lattice they may number the ends of one of its levels (grid_level): 2k
-// is that of the k-th end, 2k + 1 of what is between it and the next one; else none is rounded.
-// Blocks' cells begin at multiples of 8 bytes.
+// On a lattice the keys' differences are multiples of a step of the grid, whose number is key_shift. Off
+// a lattice keys may number the ends of one of its levels (grid_level): 2k is that of the k-th end,
+// 2k + 1 of what is between it and the next one.
 #pragma once
 
 #include "core/density/format.h"
@@ -58,9 +55,9 @@ enum class CellKinds : std::uint8_t { ranges = 0, points = 1, mixed = 2 };
 struct HistogramBlock {
   std::int64_t first_key;  // where the block's first cell begins; >= the last key before
   double rows_below;       // rows of all cells of earlier blocks
-  std::uint16_t byte;      // where the block's cells begin in word[], in bytes; of kRoundEnds words
+  std::uint16_t word;      // where the block's cells begin in word[]
   std::uint8_t last_cell;  // number of cells less 1
-  std::uint8_t key_shift;  // 0 .. 62; 0 with a lattice, but with round ends
+  std::uint8_t key_shift;  // 0 .. 62
   std::uint8_t key_bits;   // 0 .. 63
   std::uint8_t rows_bits;  // 0 .. 53
   CellKinds kinds;

@@ -17,7 +17,6 @@ namespace {
 constexpr std::size_t kChunk = 8;
 // Of the rows, at either end of all.
 constexpr double kOutermost = 1e-3;
-// Wider quanta span more than an octave of doubles.
 constexpr int kMostShift = 52;
 
 // Of x >= 0; less than of any normal number where x is none.
@@ -30,8 +29,7 @@ int rows_shift_of(double rows) { return rows < 1 ? 0 : std::min(floor_log2(rows)
 
 }  // namespace
 
-HistogramPacking::HistogramPacking(const Header& header)
-    : max_(header.max), has_grid_(header.grid_level > 0) {
+HistogramPacking::HistogramPacking(const Header& header) : has_grid_(header.grid_level > 0) {
   const int most = header.lattice_step == 0 && !has_grid_ ? 0 : kMostShift;
   for (int i = 0; i <= most; ++i) {
     key_unit_[i] = static_cast<std::uint64_t>(key_unit(header, static_cast<unsigned>(i)));
@@ -220,9 +218,7 @@ std::size_t HistogramPacking::plan(const Steps& steps, double unit, double rows_
 void HistogramPacking::append_packed(std::int64_t key, std::uint64_t below, std::uint64_t through) {
   Step s;
   s.key = key;
-  // Rounded up, it stands for the greatest value.
-  s.x = lattice_ || has_grid_ ? static_cast<double>(key)
-                              : (key >= key_of(max_) ? max_ : value_of_key(key));
+  s.x = lattice_ || has_grid_ ? static_cast<double>(key) : value_of_key(key);
   s.below = rows(below);
   s.through = rows(through);
   std::vector<Step>& list = packed_.list;
@@ -280,7 +276,7 @@ void HistogramPacking::pack_block(const Block& planned) {
                                  : CellKinds::ranges;
   block.key_bits = static_cast<std::uint8_t>(std::bit_width(used_quanta));
   block.rows_bits = static_cast<std::uint8_t>(std::bit_width(used_units));
-  block.byte = static_cast<std::uint16_t>(bits_.next_place(sizeof(std::uint64_t)));
+  block.word = static_cast<std::uint16_t>(bits_.next_word());
   for (std::size_t c = 0; c <= block.last_cell; ++c) {
     if (block.kinds == CellKinds::mixed) bits_.put(cells_[planned.begin + c].point ? 1 : 0, 1);
     bits_.put(quanta[c], block.key_bits);

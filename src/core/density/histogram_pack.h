@@ -25,10 +25,10 @@ class BitWriter {
     if (bits > 0) words_[word] |= field << shift;
     if (shift + bits > 64) words_[word + 1] |= field >> (64 - shift);
   }
-  // Where the next block's cells begin, in so many bytes.
-  std::size_t next_place(std::size_t bytes) {
-    bit_ = (bit_ + 8 * bytes - 1) / (8 * bytes) * (8 * bytes);
-    return bit_ / (8 * bytes);
+  // The word where the next block's cells begin.
+  std::size_t next_word() {
+    bit_ = words_.size() * 64;
+    return words_.size();
   }
   const std::vector<std::uint64_t>& words() const { return words_; }
 
@@ -46,7 +46,7 @@ DensityBytes lay_out(Header header, std::span<const double> atom_value,
 // What is to be packed, and how.
 class HistogramPacking {
  public:
-  // Of the header are used: max, for which keys beyond it stand, and what keys are multiples of.
+  // Of the header is used what keys are multiples of.
   explicit HistogramPacking(const Header& header);
 
   // Divides steps into blocks. unit: of rows; all rows are less than 2^53 of them. rows_share: they are
@@ -96,7 +96,6 @@ class HistogramPacking {
     return width / key_unit_[key_shift];
   }
 
-  double max_;
   bool has_grid_;
   std::uint64_t key_unit_[64] = {};  // by key_shift; 0: there is no such
   int most_key_shift_ = 0;

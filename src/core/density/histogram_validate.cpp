@@ -40,12 +40,12 @@ Status validate_header(const Header& h) {
     return invalid("rows without a row that was read");
   if (h.blocks > 0 && !(h.row_unit > 0)) return invalid("unit of the cells' rows is 0");
   if (h.blocks == 0 && h.cell_rows > 0) return invalid("rows of cells without cells");
-  constexpr std::uint8_t kNeeded = kRoundEnds | kBounded | kEveryRowRead;
+  constexpr std::uint8_t kNeeded = kBounded | kEveryRowRead;
   if (h.has_exact_ends() && ((h.flags & kNeeded) != kNeeded || h.atoms > 0))
     return invalid("exact ends of what has none");
   if (h.grid_level > 0) {
     const RoundEnds ends(chain_of(h.value_type));
-    if ((h.flags & kRoundEnds) == 0 || h.lattice_step > 0 || h.grid_level > ends.levels() ||
+    if (h.lattice_step > 0 || h.grid_level > ends.levels() ||
         !(std::max(std::fabs(h.min), std::fabs(h.max)) < kMostIndex * ends.step(h.grid_level - 1)))
       return invalid("level of the grid is out of range");
   }
@@ -76,17 +76,16 @@ struct KeyLimits {
 
   explicit KeyLimits(const Header& h)
       : low(key_of(-std::numeric_limits<double>::max())),
-        // Rounded up, a key stands for max, whatever it is.
+        // A range may end beyond max, whatever it is.
         high(std::numeric_limits<std::int64_t>::max()) {
     if (h.grid_level > 0) {
-      // An open range may have what is at min and max.
+      // A range may have what is at min and max.
       low = 2 * (grid_key(h, h.min) / 2 - 2);
       high = 2 * (grid_key(h, h.max) / 2 + 2);
     } else if (h.lattice_step > 0) {
-      // A range begins at the point before its first.
+      // A range begins before its first point, and ends behind its last.
       low = point(h, h.min) - 1;
-      // An open range ends behind its last.
-      high = point(h, h.max) + ((h.flags & kRoundEnds) != 0 ? 1 : 0);
+      high = point(h, h.max) + 1;
     }
   }
 
@@ -105,10 +104,7 @@ Status validate_cells(const DensityView& d, int b, const KeyLimits& limits, std:
   if (block.first_key < *last) return invalid("blocks are not in ascending order");
   const std::int64_t unit = key_unit(h, block.key_shift);
   if (unit <= 0) return invalid("a block's keys have no unit");
-  // Rows of an open range lie between its ends.
-  const bool is_open = (h.flags & kRoundEnds) != 0;
-  const std::int64_t least = is_open ? 2 : 1;
-  BitReader bits(d.words(), block.byte * place_bytes(h));
+  BitReader bits(d.words(), block.word * kWordBits);
   std::int64_t key = block.first_key;
   std::uint64_t units = 0;  // 64 fields of 53 bits
   for (int i = 0; i <= block.last_cell; ++i) {
@@ -121,7 +117,8 @@ Status validate_cells(const DensityView& d, int b, const KeyLimits& limits, std:
         __builtin_add_overflow(before, width, &key) || key > limits.high)
       return invalid("a key is out of range");
     const std::uint64_t own = bits.take(block.rows_bits) << block.rows_shift;
-    if (!point && width < (own > 0 ? least : 1)) return invalid("a range of values has no width");
+    // Rows of a range lie between its ends.
+    if (!point && width < (own > 0 ? 2 : 1)) return invalid("a range of values has no width");
     if (!point && h.lattice_step == 0 && before < 0 && key > 0)
       return invalid("a range of values has both signs");
     units += own;
@@ -133,36 +130,24 @@ Status validate_cells(const DensityView& d, int b, const KeyLimits& limits, std:
   return Status::success();
 }
 
-Status validate_blocks(const DensityView& d, std::size_t word_bits) {
+Status validate_blocks(const DensityView& d) {
   const Header& h = d.header();
   const KeyLimits limits(h);
   std::int64_t last = limits.low;
-  std::size_t end = 0;  // of the bits so far
   double rows = 0;
-  const bool is_open = (h.flags & kRoundEnds) != 0;
-  const std::size_t place = 8 * place_bytes(h);
-  // To the next byte, or word, all bits are 0: a density has one form.
-  const auto padded_by_zeros = [&d, &end](std::size_t to) {
-    BitReader rest(d.words(), end / 8);
-    rest.take(end % 8);
-    return rest.take(static_cast<unsigned>(to - end)) == 0;
-  };
   for (int b = 0; b < d.blocks(); ++b) {
     const HistogramBlock& block = d.block(b);
-    if (h.lattice_step > 0 && !is_open && block.key_shift != 0)
-      return invalid("keys of a lattice are rounded");
-    const std::size_t begin = (end + place - 1) / place * place;
-    if (block.byte * place != begin || !padded_by_zeros(begin))
-      return invalid("a block's cells are out of place");
-    end = begin + block_bits(block);
-    if (end > word_bits) return invalid("a block's cells are out of place");
+    // To the next word all bits are 0: a density has one form.
+    const std::size_t bits = block_bits(block);
+    BitReader rest(d.words(), block.word * kWordBits + bits);
+    if (rest.take(static_cast<unsigned>(block_words(block) * kWordBits - bits)) != 0)
+      return invalid("unused bits are not 0");
     if (!(block.rows_below >= rows && block.rows_below <= h.cell_rows) ||
         (b == 0 && block.rows_below != 0))
       return invalid("rows of cells do not add up");
     rows = block.rows_below;
     if (Status s = validate_cells(d, b, limits, &last); !s.ok()) return s;
   }
-  if (word_bits - end >= 64 || !padded_by_zeros(word_bits)) return invalid("unused bits are not 0");
   return Status::success();
 }
 
@@ -171,7 +156,7 @@ Status validate_blocks(const DensityView& d, std::size_t word_bits) {
 Status validate_one_column(const void* bytes, std::size_t size, bool measures) {
   if (size < sizeof(Header)) return invalid("too short");
   const Header& h = *static_cast<const Header*>(bytes);
-  if (size > most_bytes(h)) return invalid("too long");
+  if (size > kMostListBytes) return invalid("too long");
   if (h.kind != Kind::one_column) return invalid("not of one column");
   if ((h.measures > 0 || h.grouped > 0 || h.words > 0) && !measures)
     return invalid("measures, groups or words where none can be");
@@ -182,10 +167,7 @@ Status validate_one_column(const void* bytes, std::size_t size, bool measures) {
   if (histogram_size(bytes, size) != size) return invalid("length does not fit its contents");
   const DensityView d(bytes);
   if (Status s = validate_histogram_atoms(d); !s.ok()) return s;
-  const std::size_t word_bits =
-      (size - sizeof(Header) - h.atoms * 2 * sizeof(double) - h.blocks * sizeof(HistogramBlock)) *
-      8;
-  if (Status s = validate_blocks(d, word_bits); !s.ok()) return s;
+  if (Status s = validate_blocks(d); !s.ok()) return s;
   const double atom_rows = d.atoms() > 0 ? d.atom_cumulative_rows(d.atoms() - 1) : 0;
   if (!(std::fabs(atom_rows + h.cell_rows - h.finite_rows()) <= h.rounding_of_rows()))
     return invalid("rows do not add up");

@@ -120,14 +120,13 @@ double DensityView::value(std::int64_t key) const {
     const RoundEnds ends(chain_of(h.value_type));
     return std::min(std::max(ends.end(h.grid_level - 1, (key + (key & 1)) / 2), h.min), h.max);
   }
-  // Rounded keys may be beyond the doubles'.
+  // The end of a range may be beyond them.
   if (key >= key_of(h.max)) return h.max;
   if (key <= key_of(h.min)) return h.min;
   return value_of_key(key);
 }
 
 std::int64_t key_unit(const Header& h, unsigned key_shift) {
-  if ((h.flags & kRoundEnds) == 0) return std::int64_t{1} << key_shift;
   const Chain chain = chain_of(h.value_type);
   if (h.grid_level > 0) {
     // Two for each step of the keys' level.
@@ -161,24 +160,23 @@ std::int64_t grid_key(const Header& h, double x) {
 
 std::size_t histogram_size(const void* bytes, std::size_t available) {
   const Header& h = *static_cast<const Header*>(bytes);
-  const std::size_t most = most_bytes(h);
-  if (h.atoms > most / (2 * sizeof(double)) || h.blocks > most / sizeof(HistogramBlock)) return 0;
+  constexpr std::size_t kMost = kMostListBytes;
+  if (h.atoms > kMost / (2 * sizeof(double)) || h.blocks > kMost / sizeof(HistogramBlock)) return 0;
   const std::size_t arrays =
       sizeof(Header) + h.atoms * 2 * sizeof(double) + h.blocks * sizeof(HistogramBlock);
-  if (arrays > std::min(available, most)) return 0;
+  if (arrays > std::min(available, kMost)) return 0;
   const DensityView view(bytes);
-  const unsigned place_shift = place_bytes(h) > 1 ? 6 : 3;  // of bits
-  std::size_t end = 0;
+  std::size_t end = 0;  // of words
   for (int b = 0; b < view.blocks(); ++b) {
     const HistogramBlock& block = view.block(b);
     if (block.last_cell >= kHistogramCells || block.key_shift > 62 || block.key_bits > 63 ||
         block.rows_bits + block.rows_shift > 53 || block.kinds > CellKinds::mixed ||
-        block.byte != (end + (std::size_t{1} << place_shift) - 1) >> place_shift)
+        block.word != end)
       return 0;
-    end = (std::size_t{block.byte} << place_shift) + block_bits(block);
+    end += block_words(block);
   }
   const std::size_t size = view.bytes();
-  return size <= most ? size : 0;
+  return size <= kMost ? size : 0;
 }
 
 double error_rows(const DensityView& view) {

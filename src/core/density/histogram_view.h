@@ -18,10 +18,7 @@ std::int64_t grid_key(const Header& h, double x);
 // Ends are numbered up to here.
 inline constexpr double kMostIndex = 0x1p50;
 
-// Bytes that blocks' places are told in.
-inline std::size_t place_bytes(const Header& h) {
-  return (h.flags & kRoundEnds) != 0 ? sizeof(std::uint64_t) : 1;
-}
+inline constexpr std::size_t kWordBits = 64;
 
 // ---- the cells of a block, one after the other, from their bits (histogram.h)
 
@@ -29,7 +26,7 @@ inline std::size_t place_bytes(const Header& h) {
 // a field's bits.
 class BitReader {
  public:
-  BitReader(const std::uint64_t* words, std::size_t byte) : words_(words), bit_(byte * 8) {}
+  BitReader(const std::uint64_t* words, std::size_t bit) : words_(words), bit_(bit) {}
 
   std::uint64_t take(unsigned bits) {
     if (bits == 0) return 0;
@@ -53,8 +50,11 @@ inline unsigned cell_bits(const HistogramBlock& block) {
 inline std::size_t block_bits(const HistogramBlock& block) {
   return (std::size_t{block.last_cell} + 1) * cell_bits(block);
 }
+inline std::size_t block_words(const HistogramBlock& block) {
+  return (block_bits(block) + kWordBits - 1) / kWordBits;
+}
 
-// A cell as stored: from `begin` to `key`, with `units` of row_unit. Of an open range `key` is that
+// A cell as stored: from `begin` to `key`, with `units` of row_unit. Of a range `key` is that
 // of the last value before its end.
 struct StoredCell {
   std::int64_t begin = 0, key = 0;
@@ -67,11 +67,10 @@ struct StoredCell {
 class CellReader {
  public:
   CellReader(const Header& h, const HistogramBlock& block, const std::uint64_t* words)
-      : bits_(words, block.byte * place_bytes(h)),
+      : bits_(words, block.word * kWordBits),
         key_(static_cast<std::uint64_t>(block.first_key)),
         unit_(static_cast<std::uint64_t>(key_unit(h, block.key_shift))),
         left_(block.last_cell + 1),
-        is_open_((h.flags & kRoundEnds) != 0),
         key_bits_(block.key_bits),
         rows_bits_(block.rows_bits),
         rows_shift_(block.rows_shift),
@@ -83,7 +82,7 @@ class CellReader {
     cell->point = kinds_ == CellKinds::mixed ? bits_.take(1) != 0 : kinds_ == CellKinds::points;
     cell->begin = static_cast<std::int64_t>(key_);
     key_ += bits_.take(key_bits_) * unit_;
-    cell->key = static_cast<std::int64_t>(key_ - (is_open_ && !cell->point ? 1 : 0));
+    cell->key = static_cast<std::int64_t>(key_ - (cell->point ? 0 : 1));
     cell->units = bits_.take(rows_bits_) << rows_shift_;
     return true;
   }
@@ -92,7 +91,6 @@ class CellReader {
   BitReader bits_;
   std::uint64_t key_, unit_;
   int left_;
-  bool is_open_;
   unsigned key_bits_, rows_bits_, rows_shift_;
   CellKinds kinds_;
 };
@@ -153,12 +151,11 @@ class DensityView {
 
   // Of a histogram: its blocks' cells lie one after the other (histogram_size).
   std::size_t bytes() const {
-    const std::size_t bits = blocks() > 0 ? block(blocks() - 1).byte * place_bytes(*header_) * 8 +
-                                                block_bits(block(blocks() - 1))
-                                          : 0;
+    const std::size_t words =
+        blocks() > 0 ? block(blocks() - 1).word + block_words(block(blocks() - 1)) : 0;
     return static_cast<std::size_t>(reinterpret_cast<const char*>(words_) -
                                     reinterpret_cast<const char*>(header_)) +
-           (bits + 63) / 64 * sizeof(std::uint64_t);
+           words * sizeof(std::uint64_t);
   }
 
   // How many steps its distribution function has: cells and atoms.
@@ -177,12 +174,8 @@ class DensityView {
 };
 
 // Bytes of a histogram whose first `available` bytes (at least a Header) are given; 0 where it
-// cannot be known from them, would exceed most_bytes(), or a block's cells are out of place.
+// cannot be known from them, would exceed kMostListBytes, or a block's cells are out of place.
 std::size_t histogram_size(const void* bytes, std::size_t available);
-
-inline std::size_t most_bytes(const Header& h) {
-  return (h.flags & kRoundEnds) != 0 ? kMostListBytes : kMaxBytes;
-}
 
 // A bound for how far the count of the rows below any value is from the density's, in rows.
 double error_rows(const DensityView& view);

@@ -33,8 +33,7 @@ std::size_t measured_size(const void* bytes, std::size_t available) {
 Status validate_measured(const void* bytes, std::size_t size) {
   if (size < sizeof(Header)) return invalid("too short");
   const auto* density = static_cast<const Header*>(bytes);
-  const std::size_t most =
-      density->words == 0 && density->measures == 0 ? size : most_bytes(*density);
+  const std::size_t most = density->words == 0 && density->measures == 0 ? size : kMostListBytes;
   const std::size_t cells = histogram_size(bytes, std::min(size, most));
   if (cells > size) return invalid("length does not fit its contents");
   if (Status s = validate_one_column(bytes, cells != 0 ? cells : std::min(size, most), true);

@@ -20,9 +20,6 @@ void SingleValues::find_point() {
         rows_in_ranges_ += rows;
         continue;
       }
-      if (h.lattice_step == 0 && (h.flags & kRoundEnds) == 0 &&
-          density_.block(block_).key_shift > 0)
-        rounded_ = true;
       has_point_ = true;
       point_ = density_.value(cell.key);
       point_rows_ = rows;
@@ -82,7 +79,7 @@ double distinct_values(const DensityView& density) {
   double distinct = 0;
   double value, rows;
   while (values.next(&value, &rows)) ++distinct;
-  if (values.rows_in_ranges() > 0 || !values.are_exact()) return kUnknown;
+  if (values.rows_in_ranges() > 0) return kUnknown;
   for (double special : {h.nans, h.negative_infinities, h.positive_infinities})
     distinct += special > 0 ? 1 : 0;
   return distinct;

@@ -18,8 +18,6 @@ class SingleValues {
 
   // After the last: rows that are spread over ranges of values.
   double rows_in_ranges() const { return rows_in_ranges_; }
-  // Whether values are stored with all their digits.
-  bool are_exact() const { return !rounded_; }
 
  private:
   void find_point();
@@ -30,7 +28,6 @@ class SingleValues {
   bool has_point_ = false;           // the next
   double point_ = 0, point_rows_ = 0;
   double rows_in_ranges_ = 0;
-  bool rounded_ = false;
 };
 
 // Whether two values of the column may be one as doubles: of type numeric on no lattice, large
@@ -40,7 +37,7 @@ bool may_have_lost_digits(const Header& h);
 
 // How many different values the rows have that are not NULL; NaN and the infinities are one each.
 // -1 where it is not known: unless every row was read and, of numbers, each of their values is
-// stored by itself with all its digits, which those of type numeric on no lattice and large bigints
+// stored by itself, with all its digits, which those of type numeric on no lattice and large bigints
 // may not be.
 double distinct_values(const DensityView& density);
 

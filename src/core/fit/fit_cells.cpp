@@ -189,8 +189,7 @@ Status describe_cells(GridCells* cells, const FitOptions& options, Header* heade
                          kMostRows);
   Header& h = *header;
   h.kernel = Kernel::gaussian;
-  h.flags = kRoundEnds;
-  if (options.method == Method::automatic) h.flags |= kBounded;
+  h.flags = options.method == Method::automatic ? kBounded : 0;
   if (cells->sampling().unread == 0) h.flags |= kEveryRowRead;
   if (cells->sampling().any == 0 && options.method == Method::automatic) h.flags |= kExactEnds;
   if (!options.added_up) h.flags |= kFitted;

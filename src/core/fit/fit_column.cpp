@@ -71,7 +71,7 @@ class Fit {
     const double scale = options_.rows_per_row_read;
     Header& h = header_;
     h.kernel = options_.kernel;
-    h.flags = static_cast<std::uint8_t>(kFitted | kRoundEnds | (automatic() ? kBounded : 0) |
+    h.flags = static_cast<std::uint8_t>(kFitted | (automatic() ? kBounded : 0) |
                                         (options_.every_row_read ? kEveryRowRead : 0));
     if (automatic() && options_.as_counted && every_row_is_in()) h.flags |= kExactEnds;
     h.value_type = options_.value_type;

@@ -1,5 +1,5 @@
-// The stored form of a column's cells with round ends and of its measures: histogram.h with
-// kRoundEnds, measure_format.h.
+// The stored form of a column's cells with round ends and of its measures: histogram.h,
+// measure_format.h.
 //
 // Which cells are stored is a cut through the tree that the levels make (round_ends.h). A cell is
 // divided

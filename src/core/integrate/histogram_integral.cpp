@@ -85,7 +85,7 @@ double cells_below(const DensityView& d, const Cut& cut) {
       continue;
     }
     double within = static_cast<double>(units);
-    // Between an open range's last value and the next cell's begin lies none.
+    // Between a range's last value and the next cell's begin lies none.
     if (!cell.point && cell.begin < cut.within)
       within += share_below(d, cell, cut) * static_cast<double>(cell.units);
     return std::min(d.rows_below(b) + within * d.header().row_unit, end);
@@ -320,11 +320,9 @@ double finite_below(const DensityView& d, double x, bool inclusive) {
   const Header& h = d.header();
   if (const double bandwidth = smoothing(h); bandwidth > 0)
     return kernel_rows_below(d, bandwidth, x);
-  if (h.lattice_step == 0 || (h.flags & kRoundEnds) != 0) {
-    if (inclusive ? x < h.min : x <= h.min) return 0;
-    // What is stored beyond max stands for it.
-    if (inclusive ? x >= h.max : x > h.max) return rows_of_atoms(d, d.atoms()) + h.cell_rows;
-  }
+  if (inclusive ? x < h.min : x <= h.min) return 0;
+  // What is stored beyond max stands for it.
+  if (inclusive ? x >= h.max : x > h.max) return rows_of_atoms(d, d.atoms()) + h.cell_rows;
   const Cut cut = cut_at(h, x, inclusive);
   return rows_of_atoms(d, d.atoms_below(cut.x, inclusive)) + cells_below(d, cut);
 }

@@ -40,11 +40,10 @@ double cdf(const DensityView& density, double x);
 // densities: within [min, max], and a lattice point on a lattice.
 double quantile(const DensityView& density, double q);
 
-// What of cells with round ends (kRoundEnds) a bound cuts: the only rows whose number below it is not
-// known. x: any; inclusive: values at x lie below it.
+// What a bound cuts of a cell: the only rows whose number below it is not known. x: any; inclusive: values at x lie below it.
 CutCell cut_cell(const DensityView& density, double x, bool inclusive);
 
-// Of cells with round ends that are not points, within the range: the sum of their rows times their
+// Of cells that are not points, within the range: the sum of their rows times their
 // widths.
 double rows_times_width(const DensityView& density, const Range& range);
 
