@@ -84,22 +84,12 @@ class Distribution {
   }
 
  private:
-  // Of the i-th cell those below x, or at it.
+  // Of the i-th cell those below x, or at it. On a lattice its last point is its end.
   double within(std::size_t i, double x, bool at) const {
     if (i == cells_.size() || cells_[i].point || i == 0) return 0;
     const double begin = cells_[i - 1].value;
     if (!(x > begin)) return 0;
-    const HistogramCell& c = cells_[i];
-    if (!(h_.lattice_step > 0)) return share(begin, std::min(x, c.value), c.value) * c.rows;
-    const double points = std::nearbyint((c.value - begin) / h_.lattice_step);
-    double k = 0;
-    const bool is_point = h_.is_at_lattice_point(x, &k);
-    double to = is_point ? k - (at ? 0 : 1) : std::floor((x - h_.lattice_offset) / h_.lattice_step);
-    to -= std::nearbyint((begin - h_.lattice_offset) / h_.lattice_step);
-    return c.rows * std::clamp(to / points, 0.0, 1.0);
-  }
-  static double share(double begin, double x, double end) {
-    return std::clamp((x / 2 - begin / 2) / (end / 2 - begin / 2), 0.0, 1.0);
+    return cells_[i].rows * EvenCell(h_, begin, cells_[i].value + h_.lattice_step).share(x, at);
   }
 
   std::span<const HistogramCell> cells_;
