@@ -17,6 +17,18 @@ namespace {
 
 constexpr std::size_t kNoLimit = 100000;
 
+struct AtomSplit {
+  std::vector<WeightedValue> atoms, rest;
+};
+
+AtomSplit split_clumps(const std::vector<WeightedValue>& values, double step, std::size_t limit) {
+  const std::vector<std::size_t> atoms = find_clumps(values, step, limit);
+  AtomSplit out;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    (std::binary_search(atoms.begin(), atoms.end(), i) ? out.atoms : out.rest).push_back(values[i]);
+  return out;
+}
+
 // The stated rate: at most kFalsePositives a sample; of 300 samples more than two with a chance
 // below 0.4 % (Poisson with mean 0.3).
 template <typename Draw>
@@ -138,7 +150,7 @@ TEST(Clumps, EachValueIsInOneList) {
     for (const WeightedValue& a : split.atoms)
       EXPECT_GE(a.weight, 61 - static_cast<double>(split.atoms.size()));
   }
-  EXPECT_TRUE(split_clumps({}, 0, kNoLimit).rest.empty());
+  EXPECT_TRUE(find_clumps({}, 0, kNoLimit).empty());
 }
 
 }  // namespace

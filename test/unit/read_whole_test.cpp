@@ -114,8 +114,10 @@ TEST(ReadWhole, LatticesAndClumpsStopWhenAsked) {
   const auto values = samples::distinct({1, 2, 2, 2, 3, 4, 7});
   ASSERT_TRUE(find_lattice(values));
   EXPECT_FALSE(find_lattice(values, stop));
-  EXPECT_EQ(split_clumps(values, 1, 100).rest.size(), values.size());
-  EXPECT_TRUE(split_clumps(values, 1, 100, stop).rest.empty());
+  std::vector<double> x = samples::normal(100, 1);
+  x.insert(x.end(), 50, 0.5);
+  EXPECT_EQ(find_clumps(samples::distinct(x), 0, 100).size(), 1u);
+  EXPECT_TRUE(find_clumps(samples::distinct(x), 0, 100, stop).empty());
 }
 
 }  // namespace

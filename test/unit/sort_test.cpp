@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -85,44 +84,6 @@ TEST(Sort, EndsAtEveryPoll) {
   }
   // Three blocks, counted once and moved for at least the six digits that a normal's bits fill.
   EXPECT_GT(polls, 3 * 7);
-}
-
-TEST(Sort, BatchesOfAnySizeWithRoomToSpare) {
-  std::mt19937_64 random(7);
-  std::normal_distribution<double> normal;
-  for (std::size_t n : {0, 1, 2, 100, 255, 256, 257, 1000, 4096}) {
-    std::vector<double> values(n);
-    for (double& x : values) x = std::floor(1e3 * normal(random)) * 1e-3;
-    std::vector<double> sorted = values;
-    std::sort(sorted.begin(), sorted.end());
-    std::vector<double> scratch(n + 1000, 42);
-    sort_batch(values, scratch);
-    EXPECT_EQ(values, sorted) << n;
-    EXPECT_EQ(scratch.back(), 42);
-  }
-}
-
-// Values whose first bits say nothing: the rest of the bits decides.
-TEST(Sort, BatchesOfManyEqualPrefixes) {
-  for (int seed = 1; seed <= 5; ++seed) {
-    std::mt19937_64 random(static_cast<unsigned>(seed));
-    std::vector<double> values;
-    for (int i = 0; i < 4000; ++i) {
-      const double base = i % 3 == 0 ? 1e9 : i % 3 == 1 ? -1e-300 : 1;
-      values.push_back(base * (1 + 0x1p-52 * static_cast<double>(random() % 5000)));
-    }
-    std::vector<double> sorted = values;
-    std::sort(sorted.begin(), sorted.end());
-    std::vector<double> scratch(values.size());
-    sort_batch(values, scratch);
-    EXPECT_EQ(values, sorted);
-  }
-  std::vector<double> any = of_any_bits(4096);
-  std::vector<double> sorted = any;
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<double> scratch(any.size());
-  sort_batch(any, scratch);
-  EXPECT_EQ(any, sorted);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 //   lattice   a cell for each lattice point, half a step to either side
 //   else      a cell for each value of the sample, with ends halfway between values, or for each
 //             cell of its summary; where they are many, neighbouring ones are joined; and for each
-//             atom (atoms.h) a cell of its own without width; a void beside an atom is a cell
+//             atom (clumps.h) a cell of its own without width; a void beside an atom is a cell
 //             without rows
 #pragma once
 

@@ -84,8 +84,8 @@ void mark_heaps(std::span<const WeightedValue> distinct, double step, int period
 
 }  // namespace
 
-AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std::size_t limit,
-                       const Control& control) {
+std::vector<std::size_t> find_clumps(std::span<const WeightedValue> distinct, double step,
+                                     std::size_t limit, const Control& control) {
   const std::size_t n = distinct.size();
   std::vector<double> below(n + 1, 0), repeated_below(n + 1, 0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -125,17 +125,7 @@ AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std
     atoms.resize(limit);
     std::sort(atoms.begin(), atoms.end());
   }
-  AtomSplit out;
-  auto next = atoms.begin();
-  for (std::size_t i = 0; i < n; ++i) {
-    if (next != atoms.end() && *next == i) {
-      out.atoms.push_back(distinct[i]);
-      ++next;
-    } else {
-      out.rest.push_back(distinct[i]);
-    }
-  }
-  return out;
+  return atoms;
 }
 
 }  // namespace kde

@@ -1,13 +1,15 @@
 // Values that carry a mass of their own in a sample whose lattice, if there is one, is too fine to
-// be a model.
+// be a model: zeros, defaults, prices that end in .99, heaps at round numbers. A kernel would smear
+// them over their neighbourhood.
 //
 // At each value the 20 distinct values on either side say how dense the sample is. If the column
 // were smooth at their scale, each lattice point among them (of any point, off a lattice: a point's
 // share is then 0) would expect e observations, and
 //   single    a value with c observations is an atom where Chernoff's bound on the Poisson tail,
-//             exp(-e) (e e/c)^c, is below kFalsePositives / (distinct values), as in atoms.h, with
-//             e at least kLeastExpected: where the density does not change within the window, the
-//             chance of any false atom is at most kFalsePositives
+//             exp(-e) (e e/c)^c (e.g. Mitzenmacher & Upfal, Probability and Computing, 2005, theorem
+//             5.4), is below kFalsePositives / (distinct values), with e at least kLeastExpected:
+//             where the density does not change within the window, the chance of any false atom is
+//             at most kFalsePositives
 //   clump     all the values of a window are atoms where they are fewer than kClumped of the
 //             distinct values expected of its W observations on its M points, M (1 - exp(-W/M)),
 //             and seen kClumpRepeats times each on average, a fifth of them more than once: what is
@@ -24,23 +26,26 @@
 // atoms is judged by the folds of the sample like everything else (adaptive.h).
 #pragma once
 
-#include "core/estimate/atoms.h"
 #include "core/control.h"
+#include "core/summary/totals.h"
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace kde {
 
+inline constexpr double kFalsePositives = 1e-3;
 inline constexpr double kLeastExpected = 0.01;
 inline constexpr int kPeriods[] = {10, 60, 100, 1000, 3600};
 inline constexpr double kClumped = 0.75;
 inline constexpr double kClumpRepeats = 2.5;
 
-// distinct: ascending, no value twice, weights in observations. step: of the lattice the values
-// lie on, 0: none. At most `limit` atoms, those with the most observations. An atom has its
-// value's whole weight. Nothing, where control asked to stop. Throws std::bad_alloc.
-AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std::size_t limit,
-                       const Control& control = {});
+// The numbers of the values that are atoms, ascending: at most `limit`, those with the most
+// observations. An atom has its value's whole weight. distinct: ascending, no value twice, weights in
+// observations. step: of the lattice the values lie on, 0: none. Nothing, where control asked to stop.
+// Throws std::bad_alloc.
+std::vector<std::size_t> find_clumps(std::span<const WeightedValue> distinct, double step,
+                                     std::size_t limit, const Control& control = {});
 
 }  // namespace kde

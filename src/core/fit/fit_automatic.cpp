@@ -159,13 +159,7 @@ class AutomaticFit {
     std::vector<WeightedValue> scaled;
     for (const HistogramCell& c : cells) scaled.push_back({c.value, c.rows});
     const double step = lattice_ ? std::ldexp(lattice_.step(), -unit_.exponent) : 0;
-    const AtomSplit split = split_clumps(scaled, step, kMaxCells / 6, control_);
-    std::size_t i = 0;
-    for (const WeightedValue& v : split.atoms) {
-      while (cells[i].value < v.value) ++i;
-      out.push_back(i);
-    }
-    return out;
+    return find_clumps(scaled, step, kMaxCells / 6, control_);
   }
 
   void cut() {

@@ -14,12 +14,15 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace kde {
 namespace {
 
 // Values between two polls, a fraction of a millisecond.
 constexpr std::size_t kBlock = std::size_t{1} << 16;
+// So few that comparisons are as fast.
+constexpr std::size_t kFew = 1024;
 
 // Integers that ascend with the doubles, and back: those of negative numbers descend, and are
 // inverted.
@@ -44,26 +47,24 @@ bool for_each(std::size_t n, const Control& control, const Work& work) {
   return true;
 }
 
-// Sorts by kDigits digits from bit `shift` on; false if control asked to stop. `scratch` has room
-// for as many.
-template <int kDigits, int kDigitBits>
-bool sort_by_digits(std::span<double> values, int shift, double* scratch, const Control& control) {
-  constexpr std::size_t kDigitValues = std::size_t{1} << kDigitBits;
+// False if control asked to stop. `scratch` has room for as many.
+bool sort_by_digits(std::span<double> values, double* scratch, const Control& control) {
+  constexpr std::size_t kDigits = 8, kDigitValues = 256;
   const std::size_t n = values.size();
   // In both arrays doubles stand for integers of the same bits.
-  const auto digit = [shift](double x, int k) {
-    return (std::bit_cast<std::uint64_t>(x) >> (shift + k * kDigitBits)) & (kDigitValues - 1);
+  const auto digit = [](double x, std::size_t k) {
+    return (std::bit_cast<std::uint64_t>(x) >> 8 * k) & (kDigitValues - 1);
   };
   std::array<std::array<std::uint32_t, kDigitValues>, kDigits> places{};
   const auto count = [&](std::size_t i) {
     values[i] = std::bit_cast<double>(ascending_bits(values[i]));
-    for (int k = 0; k < kDigits; ++k) ++places[static_cast<std::size_t>(k)][digit(values[i], k)];
+    for (std::size_t k = 0; k < kDigits; ++k) ++places[k][digit(values[i], k)];
   };
   if (!for_each(n, control, count)) return false;
   double* from = values.data();
   double* to = scratch;
-  for (int k = 0; k < kDigits; ++k) {
-    auto& place = places[static_cast<std::size_t>(k)];
+  for (std::size_t k = 0; k < kDigits; ++k) {
+    auto& place = places[k];
     if (place[digit(from[0], k)] == n) continue;  // all have the same
     std::uint32_t next = 0;
     for (std::uint32_t& here : place) {
@@ -80,43 +81,16 @@ bool sort_by_digits(std::span<double> values, int shift, double* scratch, const 
   });
 }
 
-// Whether they are in order already, or few enough for comparisons to be as fast.
-bool sort_few(std::span<double> values, std::size_t few) {
-  if (std::is_sorted(values.begin(), values.end())) return true;
-  if (values.size() > few) return false;
-  std::sort(values.begin(), values.end());
-  return true;
-}
-
 }  // namespace
 
 bool sort_values(std::vector<double>* values, const Control& control) {
-  if (sort_few(*values, 1024)) return true;
-  std::vector<double> scratch(values->size());
-  return sort_by_digits<8, 8>(*values, 0, scratch.data(), control);
-}
-
-// By the 30 bits that begin where the values differ at all, which put nearly every value of a batch
-// in its place. Runs of equal prefixes, if they are out of order, are sorted by comparisons.
-void sort_batch(std::span<double> values, std::span<double> scratch) noexcept {
-  if (sort_few(values, 128)) return;
-  std::uint64_t differences = 0;
-  for (const double x : values) differences |= ascending_bits(x) ^ ascending_bits(values[0]);
-  const int shift = std::max(64 - std::countl_zero(differences) - 30, 0);
-  sort_by_digits<3, 10>(values, shift, scratch.data(), {});
-  if (shift == 0) return;
-
-  const auto prefix = [shift](double x) { return ascending_bits(x) >> shift; };
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    if (!(values[i] < values[i - 1])) continue;
-    std::size_t begin = i - 1;
-    std::size_t end = i + 1;
-    while (begin > 0 && prefix(values[begin - 1]) == prefix(values[i])) --begin;
-    while (end < values.size() && prefix(values[end]) == prefix(values[i])) ++end;
-    std::sort(values.begin() + static_cast<std::ptrdiff_t>(begin),
-              values.begin() + static_cast<std::ptrdiff_t>(end));
-    i = end - 1;
+  if (std::is_sorted(values->begin(), values->end())) return true;
+  if (values->size() <= kFew) {
+    std::sort(values->begin(), values->end());
+    return true;
   }
+  std::vector<double> scratch(values->size());
+  return sort_by_digits(*values, scratch.data(), control);
 }
 
 }  // namespace kde
