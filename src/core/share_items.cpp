@@ -81,7 +81,7 @@ Status share_items(const Control& control, std::int64_t items,
       if (calling) wait_for_others(&shared);
     }
   }
-  if (shared.stop) return Status::error(Code::cancelled, "cancelled");
+  if (shared.stop) return cancelled();
   control.tell({WorkUnit::steps, items}, items);
   return Status::success();
 }

@@ -49,4 +49,7 @@ struct [[nodiscard]] Status {
   }
 };
 
+inline Status cancelled() { return Status::error(Code::cancelled, "cancelled"); }
+inline Status out_of_memory() { return Status::error(Code::out_of_memory, "out of memory"); }
+
 }  // namespace kde

@@ -63,7 +63,7 @@ Status compact_order(std::span<const double> points, std::size_t d, std::size_t 
   order->resize(points.size() / d);
   std::iota(order->begin(), order->end(), std::size_t{0});
   if (!Halves(points, d, tile, control).sort(*order)) {
-    return Status::error(Code::cancelled, "cancelled");
+    return cancelled();
   }
   return Status::success();
 }

@@ -51,7 +51,7 @@ Status validate_groups(const void* bytes, std::size_t size, const Control& contr
   if (h.rest == 1 || (h.rest > 0 && h.groups == 0)) return invalid("a rest is of several groups");
   GroupView g;
   while (groups.next(&g)) {
-    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control.stop_requested()) return cancelled();
     if (g.is_rest && g.has_key()) return invalid("the rest has a key");
     const Header* d = g.density();
     if (!all_zero(g.key().data() + g.key().size(), reinterpret_cast<const char*>(d)) ||

@@ -7,6 +7,7 @@
 // block has few of them.
 #include "core/density/compact_order.h"
 #include "core/density/joint_format.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +15,6 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
-#include <new>
 #include <numeric>
 
 namespace kde {
@@ -292,11 +292,7 @@ Status encode(const JointParts& parts, DensityBytes* density) {
 }  // namespace
 
 Status encode_joint(const JointParts& parts, DensityBytes* density) noexcept {
-  try {
-    return encode(parts, density);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory while encoding a joint density");
-  }
+  return guarded([&] { return encode(parts, density); });
 }
 
 }  // namespace kde

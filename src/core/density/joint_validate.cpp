@@ -150,8 +150,7 @@ Status validate_points(const JointView& d, const Control& control) {
   const JointHeader& h = d.header();
   double weights = 0;
   for (std::size_t b = 0; b < d.blocks(); ++b) {
-    if (b % 128 == 127 && control.stop_requested())
-      return Status::error(Code::cancelled, "cancelled");
+    if (b % 128 == 127 && control.stop_requested()) return cancelled();
     const int points =
         static_cast<int>(std::min<std::size_t>(kJointBlock, h.points - b * kJointBlock));
     for (int k = 0; k < d.columns(); ++k) {

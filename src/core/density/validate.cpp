@@ -6,10 +6,10 @@
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
 #include "core/density/measure_format.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 
 namespace kde {
 
@@ -37,11 +37,7 @@ Status validate_whole(const void* bytes, std::size_t size, const Control& contro
 }  // namespace
 
 Status validate(const void* bytes, std::size_t size, const Control& control) noexcept {
-  try {
-    return validate_whole(bytes, size, control);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
-  }
+  return guarded([&] { return validate_whole(bytes, size, control); });
 }
 
 }  // namespace kde

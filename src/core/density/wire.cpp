@@ -86,7 +86,7 @@ Status from_wire(const char* wire, std::size_t size, void* density, std::uint8_t
   if (kind != Kind::one_column && kind != Kind::joint) return invalid("unknown kind of density");
   *encoding = byte(1);
   if (!pass({wire, static_cast<char*>(density), control}, density, size, kind)) {
-    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control.stop_requested()) return cancelled();
     // What has passed may tell why.
     const Status status = kind == Kind::joint ? check_first<JointHeader>(density, size)
                                               : check_first<Header>(density, size);

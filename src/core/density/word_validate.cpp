@@ -3,9 +3,9 @@
 
 #include "core/density/fields.h"
 #include "core/density/layout.h"
+#include "core/guarded.h"
 
 #include <cstring>
-#include <new>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -165,11 +165,7 @@ Status put_words(const WordsHeader& header, const WordEntry* entries, std::size_
 
 Status insert_words(const WordsHeader& header, const WordEntry* entries, std::size_t words,
                     const void* density, std::size_t size, DensityBytes* out) noexcept {
-  try {
-    return put_words(header, entries, words, density, size, out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
-  }
+  return guarded([&] { return put_words(header, entries, words, density, size, out); });
 }
 
 }  // namespace kde

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <new>
 #include <span>
 #include <utility>
 
@@ -24,6 +23,7 @@
 #include "core/sums/sums_device.h"
 #include "core/sums/device_choice.h"
 #include "core/sums/device_retry.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -56,7 +56,7 @@ Status make_memory_file(std::span<const double> values, const Control& control, 
   if (!made.is_open()) return no_file(errno);
   std::span<const std::byte> left = std::as_bytes(values);
   while (!left.empty()) {
-    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control.stop_requested()) return cancelled();
     const ssize_t written =
         ::write(made.get(), left.data(), std::min(left.size(), kBytesBetweenPolls));
     if (written < 0 && errno != EINTR) return no_file(errno);
@@ -71,8 +71,6 @@ Status make_memory_file(std::span<const double> values, const Control& control, 
 
 constexpr double kLongestMs = 24 * 3600e3;
 constexpr std::uint64_t kMostDevices = 1024;
-
-Status no_memory() { return Status::error(Code::out_of_memory, "no memory to ask a device"); }
 
 Status nonsense(const char* what) {
   return Status::error(Code::failed, "the device service sent %s", what);
@@ -189,7 +187,7 @@ class ServiceSample : public DeviceSample {
 
 Status greet_service(std::string_view path, const ServiceTimes& times, const Control& control,
                      ServiceGreeting* out) noexcept {
-  try {
+  return guarded([&] {
     Watch watch(control, times.silence_ms, times.patience_ms);
     Connection connection;
     wire::Head head;
@@ -205,14 +203,12 @@ Status greet_service(std::string_view path, const ServiceTimes& times, const Con
       return nonsense("rates without meaning");
     *out = {welcome.program, {welcome.pair_rate[0], welcome.pair_rate[1]}, welcome.devices};
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return no_memory();
-  }
+  });
 }
 
 Status list_service_devices(std::string_view path, const ServiceTimes& times,
                             const Control& control, std::vector<DeviceInfo>* out) noexcept {
-  try {
+  return guarded([&] {
     Watch watch(control, times.silence_ms, times.patience_ms);
     Connection connection;
     wire::Head head;
@@ -233,9 +229,7 @@ Status list_service_devices(std::string_view path, const ServiceTimes& times,
     }
     *out = std::move(found);
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return no_memory();
-  }
+  });
 }
 
 ServiceDevice::ServiceDevice(std::string path, ServiceGreeting greeting, ServiceTimes times)
@@ -244,15 +238,13 @@ ServiceDevice::ServiceDevice(std::string path, ServiceGreeting greeting, Service
 Status ServiceDevice::load(std::span<const double> points, int d, const Control& control,
                            std::unique_ptr<DeviceSample>* out) {
   if (Status s = check_device_points(points.size(), d); !s.ok()) return s;
-  try {
+  return guarded([&] {
     const auto n = static_cast<std::int64_t>(points.size() / static_cast<std::size_t>(d));
     auto sample = std::make_unique<ServiceSample>(n, d, greeting_.pair_rate, times_);
     if (Status s = sample->load(path_, points, control); !s.ok()) return s;
     *out = std::move(sample);
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return no_memory();
-  }
+  });
 }
 
 Status ServiceDevice::await_return(double patience_ms, const Control& control) {

@@ -78,7 +78,7 @@ Code code_for_client(Code code) {
 }  // namespace
 
 Status Watch::go_on() {
-  if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  if (control_.stop_requested()) return cancelled();
   const double now_ms = clock_.ms();
   if (now_ms >= deadline_ms_) {
     return Status::error(Code::unavailable, "the device service took longer than %.0f ms",

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <new>
 #include <numbers>
 #include <span>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "core/sums/gaussian_sums.h"
 #include "core/sums/kernel_sums.h"
 #include "core/sums/ordered_sum.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -132,8 +132,6 @@ double widest(std::span<const double> values) {
   for (const double v : values) most = std::max(most, std::fabs(v));
   return most;
 }
-
-Status cancelled() { return Status::error(Code::cancelled, "cancelled"); }
 
 class Estimate {
  public:
@@ -349,19 +347,14 @@ Status check(const Engine& engine, std::span<const double> points, int d,
 Status kernel_estimate(const Engine& engine, std::span<const double> points, int d,
                        std::span<const double> factor, std::span<const double> at,
                        const Control& control, std::span<double> out) noexcept {
-  try {
+  return guarded([&] {
     FactorFrame frame;
     if (Status s = frame.make(factor, d); !s.ok()) return s;
     if (Status s = check(engine, points, d, at, out.size()); !s.ok()) return s;
     Estimate estimate(frame, points, at, control, out);
     return engine.kind == Engine::Kind::reference ? estimate.by_reference()
                                                   : estimate.by_vectors(engine);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for an estimate over %zu numbers",
-                         points.size());
-  } catch (...) {
-    return Status::error(Code::internal, "unexpected exception while evaluating an estimate");
-  }
+  });
 }
 
 Status factorise_bandwidth(std::span<const double> h, int d, std::span<double> factor) {

@@ -63,8 +63,6 @@ class AutomaticFit {
   }
 
  private:
-  static Status cancelled() { return Status::error(Code::cancelled, "cancelled"); }
-
   // |u| <= 1: half a step beyond the ends must fit as well: 1.25 times their distance, which may
   // overflow.
   void scale() {

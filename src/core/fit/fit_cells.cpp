@@ -4,11 +4,11 @@
 #include "core/fit/described.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <new>
 #include <span>
 
 namespace kde {
@@ -204,13 +204,7 @@ Status describe_cells(GridCells* cells, const FitOptions& options, Header* heade
 
 Status fit_cells(GridCells* cells, const FitOptions& options, const GridBytes& bytes,
                  const Control& control, DensityBytes* density, FitReport* report) noexcept {
-  try {
-    return fit(cells, options, bytes, control, density, report);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
-  } catch (...) {
-    return Status::error(Code::internal, "unexpected exception while fitting a density");
-  }
+  return guarded([&] { return fit(cells, options, bytes, control, density, report); });
 }
 
 }  // namespace kde

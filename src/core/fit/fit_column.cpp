@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,6 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
-#include <new>
 #include <optional>
 #include <vector>
 
@@ -457,13 +457,7 @@ std::vector<double> draw_rows(const Sample& sample, const FitOptions& options) {
 
 Status fit_column(const Sample& sample, const FitOptions& options, const Control& control,
                   DensityBytes* density, FitReport* report) noexcept {
-  try {
-    return Fit(sample, options, control, report).run(density);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory while fitting a density");
-  } catch (...) {
-    return Status::error(Code::internal, "unexpected exception while fitting a density");
-  }
+  return guarded([&] { return Fit(sample, options, control, report).run(density); });
 }
 
 }  // namespace kde

@@ -98,7 +98,7 @@ class GridGroupsEncoder {
   }
 
   Status prepare(const Group* group, GridCells* cells) {
-    if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control_.stop_requested()) return cancelled();
     List& list = lists_.emplace_back();
     list.cells = cells;
     list.group = group;
@@ -203,7 +203,7 @@ class GridGroupsEncoder {
     if (rest != nullptr)
       if (Status s = (*rest_)->merge(rest); !s.ok()) return s;
     for (std::size_t k = i; k < groups_.size(); ++k) {
-      if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+      if (control_.stop_requested()) return cancelled();
       if (Status s = (*rest_)->merge(groups_[k].cells); !s.ok()) return s;
     }
     return prepare(nullptr, &**rest_);

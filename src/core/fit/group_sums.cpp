@@ -4,6 +4,7 @@
 #include "core/density/checks.h"
 #include "core/density/histogram_view.h"
 #include "core/density/measure_format.h"
+#include "core/guarded.h"
 
 #include <cstring>
 #include <limits>
@@ -15,8 +16,6 @@ namespace {
 
 constexpr std::uint32_t kFirstGroups = 8;
 constexpr std::uint32_t kMagic = 0x6b646772;
-
-Status out_of_memory() { return Status::error(Code::out_of_memory, "out of memory"); }
 
 std::size_t hash_of(std::string_view key, bool has_key) {
   std::size_t hash = has_key ? 0xcbf29ce484222325U : 0;  // FNV-1a
@@ -216,16 +215,14 @@ Status GridGroups::merge(GridGroups* other) {
 Status GridGroups::append(const FitOptions& options, const GroupsBytes& bytes,
                           const Control& control, DensityBytes* density,
                           GroupsReport* report) const noexcept {
-  try {
+  return guarded([&] {
     std::vector<GroupCells> groups;
     for (std::uint32_t i = 0; i < size_; ++i)
       if (groups_[i]->cells != nullptr)
         groups.push_back({groups_[i]->cells, groups_[i]->key(), groups_[i]->has_key});
     const std::size_t at_least = std::max<std::size_t>(rest_groups_, size_ - own_);
     return append_groups(groups, rest_, at_least, options, bytes, control, density, report);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
+  });
 }
 
 std::size_t GridGroups::serialized_size() const {

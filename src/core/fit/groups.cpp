@@ -2,6 +2,7 @@
 #include "core/fit/groups.h"
 
 #include "core/answer/column_evidence.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,14 +11,6 @@
 #include <utility>
 
 namespace kde {
-
-namespace {
-
-Status out_of_memory() {
-  return Status::error(Code::out_of_memory, "out of memory while gathering groups");
-}
-
-}  // namespace
 
 Status Groups::find(const GroupCodes& codes, Group** group) {
   try {
@@ -83,12 +76,10 @@ Status Groups::add_null(const GroupCodes& codes) noexcept {
 Status Groups::begin_whole(const GroupCodes& codes) noexcept {
   Group* group = nullptr;
   if (Status s = find(codes, &group); !s.ok() || group == nullptr) return s;
-  try {
+  return guarded([&] {
     group->whole = std::make_unique<Sampler>(sampling_);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 void Groups::give_up_whole() {
@@ -105,12 +96,10 @@ Status Groups::set_key(std::size_t group, std::string_view key) noexcept {
     g.whole.reset();
     return Status::success();
   }
-  try {
+  return guarded([&] {
     g.key = key;
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 class GroupsEncoder {
@@ -250,7 +239,7 @@ class GroupsEncoder {
     const auto rows = whole ? &Group::whole : &Group::sampler;
     if (!whole) groups_[i].whole.reset();
     for (std::size_t k = i + 1; k < groups_.size(); ++k) {
-      if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+      if (control_.stop_requested()) return cancelled();
       if (Status s = (groups_[i].*rows)->merge((groups_[k].*rows).get()); !s.ok()) return s;
       groups_[k].sampler.reset();
       groups_[k].whole.reset();
@@ -312,13 +301,11 @@ Status Groups::append_cells(const FitOptions& options, const Control& control,
 
 Status Groups::append(const FitOptions& options, const Control& control, DensityBytes* density,
                       GroupsReport* report, const GroupsBytes& bytes) noexcept {
-  try {
+  return guarded([&] {
     if (every_row_) return append_cells(options, control, density, report, bytes);
     return GroupsEncoder(&groups_, blocks_, met_all_, options, control, bytes.most)
         .run(density, report);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
+  });
 }
 
 }  // namespace kde

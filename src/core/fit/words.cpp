@@ -2,11 +2,11 @@
 #include "core/fit/words.h"
 
 #include "core/random.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <numeric>
 #include <utility>
 
@@ -22,10 +22,6 @@ constexpr std::size_t kMostInBlocks = std::size_t{4} << 20;
 // The iteration's quotient comes from below: after so many steps it is hardly a tenth off.
 constexpr int kIterations = 16;
 constexpr double kIterationMargin = 1.1;
-
-Status out_of_memory() {
-  return Status::error(Code::out_of_memory, "out of memory while counting values");
-}
 
 // The eigenvalue behind one that was seen, of so many values for each block whose own effects are
 // `noise`: that is seen as l + g l/(l - 1), in units of noise, which below l = 1 + sqrt(g) cannot
@@ -58,15 +54,13 @@ Words::Words(const Options& options)
     : options_(options), reservoir_(static_cast<std::uint64_t>(kDrawnRows), options.seed) {}
 
 Status Words::begin_block() noexcept {
-  try {
+  return guarded([&] {
     // Rows before the first block are one, as those of a sampler.
     if (block_ > 0) end_block();
     by_block_ = true;
     open_block();
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 void Words::open_block() {
@@ -121,7 +115,7 @@ void Words::draw(std::uint32_t number, std::span<const double> y) {
 }
 
 Status Words::add(std::uint32_t number, std::span<const double> y) noexcept {
-  try {
+  return guarded([&] {
     if (block_ == 0) open_block();
     if (number > values_.size()) {
       values_.emplace_back();
@@ -153,14 +147,12 @@ Status Words::add(std::uint32_t number, std::span<const double> y) noexcept {
       totals_[k].add(batch_[k], {});
       batch_[k].clear();
     }
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 Status Words::rank() noexcept {
-  try {
+  return guarded([&] {
     if (block_ > 0) end_block();
     for (int k = 0; k < options_.measures; ++k) totals_[k].add(batch_[k], {});
     order_.resize(values_.size());
@@ -169,10 +161,8 @@ Status Words::rank() noexcept {
       return values_[a - 1].rows > values_[b - 1].rows;
     });
     rank_.assign(values_.size(), -1);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 Status Words::keep(std::uint32_t number, std::string_view text, std::uint16_t place,
@@ -180,7 +170,7 @@ Status Words::keep(std::uint32_t number, std::string_view text, std::uint16_t pl
   const std::uint32_t flags = kSpread | (options_.placed ? std::uint32_t{kPlaced} : 0);
   *kept = Kept::left_out;
   if (text.size() > kMostWordBytes) return Status::success();
-  try {
+  return guarded([&] {
     if (full_ || kept_.size() == kMostWords ||
         words_bytes(kept_.size() + 1, text_bytes_ + text.size(), flags) > options_.most_bytes) {
       full_ = true;
@@ -194,10 +184,8 @@ Status Words::keep(std::uint32_t number, std::string_view text, std::uint16_t pl
     text_bytes_ += text.size();
     if (number > 0) rank_[number - 1] = static_cast<double>(kept_.size() - 1);
     *kept = Kept::kept;
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 // Ranks with their rows, and what measures have in them.
@@ -235,7 +223,7 @@ Status Words::gather(GridCells* cells) const {
 }
 
 Status Words::finish(Sample* out, const Control& control) noexcept {
-  try {
+  return guarded([&] {
     out->specials.nulls = nulls_;
     out->cells = std::make_unique<OwnedGridCells>(Chain::decimal, options_.measures);
     GridCells& cells = **out->cells;
@@ -260,19 +248,16 @@ Status Words::finish(Sample* out, const Control& control) noexcept {
     if (!by_block_) return Status::success();
     if (Status s = find_most_effect(control); !s.ok()) return s;
     const BlockRows blocks = {out->drawn, out->drawn_block, block_rows_, rows_};
-    if (!estimate_block_variance(blocks, control, &out->blocks))
-      return Status::error(Code::cancelled, "cancelled");
+    if (!estimate_block_variance(blocks, control, &out->blocks)) return cancelled();
     std::vector<double> y(drawn_.size());
     for (std::size_t k = 0; k < count; ++k) {
       for (std::size_t i = 0; i < order.size(); ++i) y[i] = drawn_y_[order[i] * count + k];
       if (!estimate_mean_variance(blocks, y, control, &out->means[k]) ||
           !estimate_measured_variance(blocks, y, measured_[k], control, &out->measured[k]))
-        return Status::error(Code::cancelled, "cancelled");
+        return cancelled();
     }
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 double Words::effect(const Value& v) const {
@@ -308,7 +293,7 @@ Status Words::find_most_effect(const Control& control) {
   for (double& at : x) at = random.below(2) == 0 ? 1 : -1;
   double length = std::sqrt(static_cast<double>(ranks));
   for (int step = 0; step < kIterations; ++step) {
-    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control.stop_requested()) return cancelled();
     double mean = 0;
     for (std::size_t r = 0; r < ranks; ++r) {
       scaled[r] = rows[r] > 0 ? x[r] / length / std::sqrt(rows[r]) : 0;
@@ -373,7 +358,7 @@ void Words::describe_unseen(const ReadShare& read, WordsHeader* h) const {
 }
 
 Status Words::append(const FitOptions& options, DensityBytes* density) const noexcept {
-  try {
+  return guarded([&] {
     WordsHeader h{};
     h.type = options.word_type;
     h.flags = options.word_flags | (options.every_row_read ? 0 : std::uint32_t{kSpread});
@@ -396,9 +381,7 @@ Status Words::append(const FitOptions& options, DensityBytes* density) const noe
     }
     return insert_words(h, entries.data(), entries.size(), density->data(), density->size(),
                         density);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
+  });
 }
 
 }  // namespace kde

@@ -3,9 +3,9 @@
 
 #include "core/grid/owned_cells.h"
 #include "core/summary/strata.h"
+#include "core/guarded.h"
 
 #include <algorithm>
-#include <new>
 
 namespace kde {
 
@@ -14,7 +14,7 @@ namespace {
 Status add_each(std::span<const Header* const> densities, const Control& control,
                 GridCells* cells) {
   for (const Header* h : densities) {
-    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control.stop_requested()) return cancelled();
     if (Status s = cells->add(*h); !s.ok()) return s;
   }
   return Status::success();
@@ -39,7 +39,7 @@ Status describe_strata(std::span<const Header* const> densities, const Control& 
   Strata strata(densities, ends, rows);
   std::vector<HistogramCell> cells;
   for (std::size_t k = 0; k < densities.size(); ++k) {
-    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control.stop_requested()) return cancelled();
     decode_histogram(DensityView(densities[k]), &cells);
     strata.add(k, cells);
   }
@@ -57,14 +57,12 @@ Status add_densities(std::span<const Header* const> densities, const Control& co
   const bool sampled = std::any_of(densities.begin(), densities.end(),
                                    [](const Header* h) { return !h->has_exact_ends(); });
   if (!sampled || densities.size() < 2) return add_each(densities, control, cells);
-  try {
+  return guarded([&] {
     OwnedGridCells sum(cells->ends().chain(), cells->measures());
     if (Status s = add_each(densities, control, &*sum); !s.ok()) return s;
     if (Status s = describe_strata(densities, control, &*sum); !s.ok()) return s;
     return cells->merge(&*sum);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
-  }
+  });
 }
 
 }  // namespace kde

@@ -285,7 +285,7 @@ Status GridCells::add(const Header& density) {
         measure_[k].special[x].add(in_units_here(k, r.special(static_cast<SpecialX>(x), rows[x])));
     }
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
+    return out_of_memory();
   }
   return fit_into_most();
 }

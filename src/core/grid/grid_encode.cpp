@@ -346,7 +346,7 @@ void GridEncoder::add_up_errors() {
 
 Status GridEncoder::prepare() {
   if (Status s = check_finite(); !s.ok()) return s;
-  if (is_stopped()) return Status::error(Code::cancelled, "cancelled");
+  if (is_stopped()) return cancelled();
   find_lattice_of_values();
   if (const int level = of_values_ ? level_on(cells_.ends(), *of_values_) : -1; level >= 0) {
     header_ = *of_values_;
@@ -710,7 +710,7 @@ void GridEncoder::find_limit(std::size_t budget, int trials, GridCut* cut) {
 }
 
 Status GridEncoder::write(const GridCut& cut, DensityBytes* density) {
-  if (is_stopped()) return Status::error(Code::cancelled, "cancelled");
+  if (is_stopped()) return cancelled();
   cut_into(cut, std::numeric_limits<std::size_t>::max());
   if (has_all_values() && of_values_) header_ = *of_values_;
   std::vector<DensityBytes> lists;

@@ -28,8 +28,6 @@ constexpr double kFew = 16, kHeavy = 1.0 / 1024;
 // Of a row that was read, what is not divided any more.
 constexpr double kLittle = 1.0 / 64;
 
-Status out_of_memory() { return Status::error(Code::out_of_memory, "out of memory"); }
-
 bool is_multiple(double x, double step) {
   const double steps = x / step;
   return std::fabs(steps - std::nearbyint(steps)) < 1e-6;

@@ -2,13 +2,13 @@
 #include "core/integrate/word_drift.h"
 
 #include "core/integrate/integrate.h"
+#include "core/guarded.h"
 
 #include <boost/math/special_functions/beta.hpp>
 #include <boost/math/special_functions/gamma.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <numbers>
 #include <span>
 #include <vector>
@@ -269,14 +269,11 @@ class Test {
 
 Status word_drift(const DensityView& density, const WordsView& words, const Sample& sample,
                   const Control& control, Drift* out) noexcept {
-  try {
+  return guarded([&] {
     *out = {};
     if (!sample.drawn.empty()) *out = Test(density, words, sample, control).run();
-    return control.stop_requested() ? Status::error(Code::cancelled, "cancelled")
-                                    : Status::success();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
-  }
+    return control.stop_requested() ? cancelled() : Status::success();
+  });
 }
 
 }  // namespace kde

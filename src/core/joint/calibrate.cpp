@@ -53,7 +53,7 @@ Status calibrate(std::span<const Margin> margins, std::size_t rows, double total
   for (const Margin& m : margins) target.push_back(reachable_targets(m, total));
   std::vector<double> sums;
   for (int i = 0; i < kMostSweeps; ++i) {
-    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control.stop_requested()) return cancelled();
     double distance = 0;
     for (std::size_t k = 0; k < margins.size(); ++k)
       distance = std::max(distance, sweep(margins[k], target[k], mean / kLargestWeight,

@@ -10,6 +10,7 @@
 #include "core/joint/margins.h"
 #include "core/share_items.h"
 #include "core/stopwatch.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <bit>
@@ -17,7 +18,6 @@
 #include <cstdio>
 #include <iterator>
 #include <limits>
-#include <new>
 
 namespace kde {
 
@@ -262,12 +262,7 @@ class AutomaticFit {
   // Errors: cancelled; out_of_memory.
   Status weigh(std::span<const std::uint32_t> rows, const JointHeader& header,
                const Control& control, std::vector<float>* weight) const noexcept {
-    try {
-      return calibrate_weights(rows, header, control, weight);
-    } catch (const std::bad_alloc&) {
-      return Status::error(Code::out_of_memory, "no memory for the weights of %zu rows",
-                           rows.size());
-    }
+    return guarded([&] { return calibrate_weights(rows, header, control, weight); });
   }
 
   Status calibrate_weights(std::span<const std::uint32_t> rows, const JointHeader& header,
@@ -331,12 +326,10 @@ class AutomaticFit {
   Status classify(std::span<const std::uint32_t> rows, std::size_t k,
                   const Control& control) noexcept {
     const auto of = input_.sample.is_category(k) ? classify_category : classify_column;
-    try {
+    return guarded([&] {
       return of(input_.sample, rows, static_cast<int>(k), marginals_.header[k], control,
                 &classes_[k]);
-    } catch (const std::bad_alloc&) {
-      return Status::error(Code::out_of_memory, "no memory for a column's classes");
-    }
+    });
   }
 
   void store_values(std::span<const std::uint32_t> rows) {

@@ -11,10 +11,10 @@
 #include "core/joint/sample_reuse.h"
 #include "core/sampling/block_variance.h"
 #include "core/share_items.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 
 namespace kde {
 
@@ -70,11 +70,7 @@ Status make_column(const FitInput& input, std::size_t k, const Control& control,
 
 Status make_marginal(const FitInput& input, std::size_t k, const Control& control,
                      DensityBytes* density) noexcept {
-  try {
-    return make_column(input, k, control, density);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for a column's density");
-  }
+  return guarded([&] { return make_column(input, k, control, density); });
 }
 
 }  // namespace
@@ -201,7 +197,7 @@ Status describe_sampling(const FitInput& input, JointHeader* header, std::vector
   if (!(unread > 0 && read > 0)) return Status::success();
   BoxVariance boxes;
   if (!estimate_box_variance(input.sample, input.options.seed, input.control, &boxes))
-    return Status::error(Code::cancelled, "cancelled");
+    return cancelled();
   float* next = effect->data();
   for (const auto* effects : {&boxes.count, &boxes.mean}) {
     for (const BoxEffects& scales : *effects) next = std::copy(scales.begin(), scales.end(), next);
@@ -252,16 +248,11 @@ Status run(const FitInput& input, DensityBytes* density, JointFitReport* report,
 
 Status fit_joint(const JointSample& sample, const JointFitOptions& options, const Control& control,
                  DensityBytes* density, JointFitReport* report, int* column) noexcept {
-  try {
+  return guarded([&] {
     *report = {};
     *column = -1;
     return run({sample, options, control}, density, report, column);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for a sample of %lld rows",
-                         static_cast<long long>(sample.rows));
-  } catch (...) {
-    return Status::error(Code::internal, "unexpected exception while fitting a joint density");
-  }
+  });
 }
 
 }  // namespace kde

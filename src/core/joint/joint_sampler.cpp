@@ -1,6 +1,8 @@
 // See joint_sampler.h.
 #include "core/joint/joint_sampler.h"
 
+#include "core/guarded.h"
+
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -57,7 +59,7 @@ Status JointSampler::add(const double* value, std::uint16_t null) noexcept {
     null_.resize(held);
     row_block_.resize(held);
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory while sampling");
+    return out_of_memory();
   }
   for (std::size_t k = 0; k < d; ++k)
     value_[at * d + k] = (null >> k & 1) != 0 ? 0.0 : value[k] + 0.0;  // -0 becomes 0
@@ -74,17 +76,15 @@ Status JointSampler::begin_block() noexcept {
     if (words == nullptr) continue;
     if (Status s = words->begin_block(); !s.ok()) return s;
   }
-  try {
+  return guarded([&] {
     if (block_rows_.empty() && seen_ > 0) block_rows_.push_back(static_cast<std::uint32_t>(seen_));
     block_rows_.push_back(0);
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory while sampling");
-  }
+  });
 }
 
 Status JointSampler::finish(JointSample* out, const Control& control) noexcept {
-  try {
+  return guarded([&] {
     JointSample result;
     for (Sampler& column : column_) {
       control.tell({WorkUnit::steps, options_.columns}, std::ssize(result.column));
@@ -113,9 +113,7 @@ Status JointSampler::finish(JointSample* out, const Control& control) noexcept {
     result.block_rows = std::move(block_rows_);
     *out = std::move(result);
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory while sampling");
-  }
+  });
 }
 
 }  // namespace kde

@@ -105,8 +105,7 @@ Status classify_column(const JointSample& sample, std::span<const std::uint32_t>
   out->score.assign(n, 0);
   std::size_t finite = 0, polled = 0;
   for (const std::uint32_t row : rows) {
-    if (++polled % 1024 == 0 && control.stop_requested())
-      return Status::error(Code::cancelled, "cancelled");
+    if (++polled % 1024 == 0 && control.stop_requested()) return cancelled();
     const double x = value_of(sample, row, column);
     if (is_null(sample, row, column) || !std::isfinite(x)) continue;
     level[row] = axis.level(x);
@@ -143,8 +142,7 @@ Status classify_category(const JointSample& sample, std::span<const std::uint32_
   };
   std::size_t polled = 0;
   for (const std::uint32_t row : rows) {
-    if (++polled % 1024 == 0 && control.stop_requested())
-      return Status::error(Code::cancelled, "cancelled");
+    if (++polled % 1024 == 0 && control.stop_requested()) return cancelled();
     if (!is_null(sample, row, column) && rank_of(row) < held.size()) ++held[rank_of(row)];
   }
   Margin& m = out->margin;

@@ -5,11 +5,11 @@
 #include "core/answer/word_evidence.h"
 #include "core/joint/joint_moments.h"
 #include "core/share_items.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <new>
 #include <optional>
 
 namespace kde {
@@ -325,11 +325,7 @@ bool SampleReuse::has_boxes() const {
 
 Status SampleReuse::measure_half(MakeDensity make, int half, const Control& control,
                                  HalfError* out) const noexcept {
-  try {
-    return ask(make, half, control, out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for half a sample's density");
-  }
+  return guarded([&] { return ask(make, half, control, out); });
 }
 
 Status SampleReuse::ask(MakeDensity make, int half, const Control& control, HalfError* out) const {
@@ -338,11 +334,11 @@ Status SampleReuse::ask(MakeDensity make, int half, const Control& control, Half
   const double left_rows = static_cast<double>(rows_of_half(half ^ 1).size());
   *out = {};
   DensityBytes bytes;
-  if (stopped_ || control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  if (stopped_ || control.stop_requested()) return cancelled();
   if (Status s = make(half, kept, &bytes); !s.ok()) return s;
   const JointView density(bytes.data());
   for (const Box& box : boxes_[half]) {
-    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control.stop_requested()) return cancelled();
     BoxSide sides[3];
     std::uint32_t rank[3];
     WordSet words[3];

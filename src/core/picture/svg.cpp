@@ -6,11 +6,11 @@
 // that strips style sheets shows the picture all the same, and two pictures on a page agree.
 #include "core/picture/layout.h"
 #include "core/picture/scale.h"
+#include "core/guarded.h"
 
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
-#include <new>
 
 namespace kde {
 
@@ -463,21 +463,17 @@ int svg_bars(int height) {
 }
 
 Status draw_svg(const Picture& picture, const SvgStyle& style, std::string* out) noexcept {
-  try {
+  return guarded([&] {
     Drawing(picture, style, out).draw();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 Status draw_svg(const Bars& bars, const SvgStyle& style, std::string* out) noexcept {
-  try {
+  return guarded([&] {
     draw_bars(bars, style, out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 }  // namespace kde

@@ -9,10 +9,10 @@
 // axis.
 #include "core/picture/layout.h"
 #include "core/picture/scale.h"
+#include "core/guarded.h"
 
 #include <array>
 #include <cmath>
-#include <new>
 #include <vector>
 
 namespace kde {
@@ -283,21 +283,17 @@ int terminal_bars(int height) { return height - 2; }
 
 Status draw_terminal(const Picture& picture, const TerminalStyle& style,
                      std::string* out) noexcept {
-  try {
+  return guarded([&] {
     Drawing(picture, style, out).draw();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 Status draw_terminal(const Bars& bars, const TerminalStyle& style, std::string* out) noexcept {
-  try {
+  return guarded([&] {
     draw_bars(bars, style, out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory");
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 }  // namespace kde

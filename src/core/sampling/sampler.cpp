@@ -1,6 +1,8 @@
 // The scan's accumulator of sampler.h.
 #include "core/sampling/sampler.h"
 
+#include "core/guarded.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -15,10 +17,6 @@ namespace {
 
 constexpr std::size_t kBatch = 1024;
 constexpr std::size_t kRowsPerPoll = 1 << 16;
-
-Status out_of_memory() {
-  return Status::error(Code::out_of_memory, "out of memory while sampling");
-}
 
 // The numbers of rows, block by block.
 std::vector<std::uint32_t> by_block(std::span<const std::uint32_t> block, std::size_t blocks) {
@@ -75,32 +73,28 @@ void Sampler::push_block(std::uint32_t rows) {
 }
 
 Status Sampler::begin_block() noexcept {
-  try {
+  return guarded([&] {
     if (block_rows_.empty() && rows_before_ > 0) {
       push_block(rows_before_);
       std::copy_n(measured_before_, measures(), block_measured_.begin());
     }
     push_block(0);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 Status Sampler::begin_block(std::uint32_t number) noexcept {
-  try {
+  return guarded([&] {
     block_number_.push_back(number);
     push_block(0);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 Status Sampler::merge(Sampler* other) noexcept {
   if (Status s = cells().merge(&other->cells()); !s.ok()) return s;
   rows_before_ += other->rows_before_;
-  try {
+  return guarded([&] {
     const auto blocks = static_cast<std::uint32_t>(block_rows_.size());
     block_rows_.insert(block_rows_.end(), other->block_rows_.begin(), other->block_rows_.end());
     block_number_.insert(block_number_.end(), other->block_number_.begin(),
@@ -112,10 +106,8 @@ Status Sampler::merge(Sampler* other) noexcept {
     for (const std::uint32_t block : other->drawn_block_) drawn_block_.push_back(blocks + block);
     for (const double x : other->least_) keep(x, std::less<>(), &least_);
     for (const double x : other->greatest_) keep(x, std::greater<>(), &greatest_);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 // Blocks of a group's rows as if each had been begun: of those of the scan, at most kGroupBlocks
@@ -157,7 +149,7 @@ Status Sampler::add(double x, std::span<const double> y) noexcept {
   count_row(y);
   if (!std::isfinite(x)) return cells().add(x, y);
   x += 0.0;  // -0 becomes 0
-  try {
+  return guarded([&] {
     draw(x, y);
     keep_outermost(x);
     if (options_.sample_rows <= 0) return cells().add(x, y);
@@ -166,10 +158,8 @@ Status Sampler::add(double x, std::span<const double> y) noexcept {
       totals_.add(batch_, {});
       batch_.clear();
     }
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 // By stretches, where each of them goes the same way.
@@ -213,14 +203,13 @@ bool Sampler::estimate_variances(const BlockRows& blocks, std::span<const double
 }
 
 Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks_read) noexcept {
-  if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-  try {
+  if (control.stop_requested()) return cancelled();
+  return guarded([&] {
     if (!block_number_.empty() && blocks_read > 0) gather_blocks(blocks_read);
     if (options_.sample_rows > 0) {
       totals_.add(batch_, {});
       for (std::size_t i = 0; i < drawn_.size(); ++i) {
-        if (i % kRowsPerPoll == 0 && control.stop_requested())
-          return Status::error(Code::cancelled, "cancelled");
+        if (i % kRowsPerPoll == 0 && control.stop_requested()) return cancelled();
         const auto y = std::span(drawn_y_).subspan(i * measures(), measures());
         if (Status s = cells().add(drawn_[i], y); !s.ok()) return s;
       }
@@ -241,7 +230,7 @@ Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks
       out->drawn = std::move(drawn_);
     } else {
       const std::vector<std::uint32_t> order = by_block(drawn_block_, block_rows_.size());
-      if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+      if (control.stop_requested()) return cancelled();
       out->drawn.clear();
       for (const std::uint32_t i : order) {
         out->drawn.push_back(drawn_[i]);
@@ -252,17 +241,14 @@ Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks
     }
     if (!block_rows_.empty()) {
       const BlockRows blocks = {out->drawn, out->drawn_block, block_rows_, totals_.count()};
-      if (!estimate_variances(blocks, drawn_y, control, out))
-        return Status::error(Code::cancelled, "cancelled");
+      if (!estimate_variances(blocks, drawn_y, control, out)) return cancelled();
     }
     std::sort(least_.begin(), least_.end());
     std::sort(greatest_.begin(), greatest_.end());
     out->least = std::move(least_);
     out->greatest = std::move(greatest_);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 }  // namespace kde

@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
-#include <new>
 
 #include "core/density/name_list.h"
 #include "core/select/line_bandwidth.h"
 #include "core/sums/gaussian_sums.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -193,14 +193,10 @@ bool parse_matrix_method(std::string_view name, MatrixMethod* method) {
 
 Status select_bandwidth_matrix(const MatrixRequest& request, std::span<const double> points, int d,
                                const Control& control, BandwidthMatrix* out) noexcept {
-  try {
+  return guarded([&] {
     *out = {};
     return select(request, points, d, control, out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for %zu numbers", points.size());
-  } catch (...) {
-    return Status::error(Code::internal, "unexpected exception while choosing a bandwidth");
-  }
+  });
 }
 
 }  // namespace kde

@@ -5,6 +5,7 @@
 #include "core/kernel/kernel.h"
 #include "core/select/line_summary.h"
 #include "core/status.h"
+#include "core/guarded.h"
 
 #include <algorithm>
 #include <array>
@@ -112,8 +113,7 @@ Status window_sum(const Function& f, std::span<const double> x, std::span<const 
     Sums head{};
     std::size_t i = begin;
     for (; i < x.size() && (x[i] - x[begin]) / h <= window; ++i) {
-      if (i % kPointsPerPoll == 0 && control.stop_requested())
-        return Status::error(Code::cancelled, "cancelled");
+      if (i % kPointsPerPoll == 0 && control.stop_requested()) return cancelled();
       while ((x[i] - x[lowest]) / h > window) ++lowest;
       double below = f.combine(to_y(x[i], begin), head.data());
       if (lowest < begin)
@@ -389,13 +389,11 @@ Status check_arguments(Kernel kernel, double h) {
 // Calls work(line) on the gathered sample.
 template <typename Work>
 Status with_line(std::span<const double> sorted, std::span<const double> weights, Work work) {
-  try {
+  return guarded([&] {
     Line line;
     if (Status s = gather(sorted, weights, &line); !s.ok()) return s;
     return work(line);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory while searching a bandwidth");
-  }
+  });
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "core/kernel/kernel.h"
@@ -18,6 +17,7 @@
 #include "core/select/smoothed_cv.h"
 #include "core/sums/gaussian_sums.h"
 #include "core/sums/spectral.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -30,15 +30,12 @@ Status make_sums(const Engine& engine, const LineValues& values, const Control& 
   if (engine.kind == Engine::Kind::spectral)
     return make_spectral_sums(values.sorted, values.weights, control, sums);
   if (values.weights.empty()) return make_pair_sums(engine, values.sorted, control, sums);
-  try {
+  return guarded([&] {
     *sums =
         make_tied_sums({values.sorted.begin(), values.sorted.end()},
                        {values.weights.begin(), values.weights.end()}, best_simd_target(), control);
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for %zu weighted values",
-                         values.sorted.size());
-  }
+  });
 }
 
 void note_ties(const LineSummary& line, double bound, LineBandwidth* out) {
@@ -132,7 +129,7 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
                              const Control& control, LineBandwidth* out) {
   LineSummary line;
   if (Status s = summarize_line(values.sorted, values.weights, &line); !s.ok()) return s;
-  if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  if (control.stop_requested()) return cancelled();
   const std::int64_t n = std::max(values.n, line.n);
   LineBandwidth found;
   if (!needs_pair_sums(request.method)) {
@@ -187,7 +184,7 @@ Status select_sorted(const LineRequest& request, std::vector<double>* x, bool ex
   std::frexp(std::max(x->back() - origin, origin - x->front()), &exponent);
   for (double& v : *x) v = std::ldexp(v - origin, -exponent);
 
-  if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  if (control.stop_requested()) return cancelled();
   const auto n = static_cast<std::int64_t>(x->size());
   const LineValues values{*x, {}, n};
   LineRequest near = request;
@@ -213,18 +210,14 @@ Status select_bandwidth(const LineRequest& request, std::span<const double> x, b
   if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); })) {
     return Status::error(Code::invalid_argument, "values must be finite");
   }
-  try {
-    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  return guarded([&] {
+    if (control.stop_requested()) return cancelled();
     std::vector<double> sorted(x.begin(), x.end());
-    if (!sort_values(&sorted, control)) return Status::error(Code::cancelled, "cancelled");
+    if (!sort_values(&sorted, control)) return cancelled();
     if (sorted.front() == sorted.back())
       return Status::error(Code::degenerate, "all values are equal");
     return select_sorted(request, &sorted, exact, control, out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for %zu values", x.size());
-  } catch (...) {
-    return Status::error(Code::internal, "unexpected exception while choosing a bandwidth");
-  }
+  });
 }
 
 }  // namespace kde

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <utility>
 
 #include "core/select/root.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -98,11 +98,7 @@ Status search(const CriterionSweep& sweep, bool batch, double low, double high, 
   if (!(low > 0) || !(low < high) || !std::isfinite(high)) {
     return Status::error(Code::invalid_argument, "the bandwidths searched must be positive");
   }
-  try {
-    return Search(sweep, batch).run(low, high, out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory while searching a bandwidth");
-  }
+  return guarded([&] { return Search(sweep, batch).run(low, high, out); });
 }
 
 }  // namespace

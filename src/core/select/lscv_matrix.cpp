@@ -13,7 +13,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <new>
 #include <numbers>
 #include <optional>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "core/select/lscv_frame.h"
 #include "core/select/optimise.h"
 #include "core/select/matrix.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -469,11 +469,7 @@ Status select_lscv_matrix(const WhiteSample& sample, const Engine& engine,
     return Status::error(Code::invalid_argument,
                          "the bounds of the search leave nothing to search");
   }
-  try {
-    return MatrixLscv(sample, engine, options, control).run(out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for cross-validation");
-  }
+  return guarded([&] { return MatrixLscv(sample, engine, options, control).run(out); });
 }
 
 }  // namespace kde

@@ -2,13 +2,13 @@
 // go with it.
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <vector>
 
 #include "core/select/local_minima.h"
 #include "core/select/lscv.h"
 #include "core/select/lscv_factors.h"
 #include "core/select/root.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -136,26 +136,22 @@ LscvSample lscv_sample(const LineSummary& line) {
 
 Status lscv_h_objective(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
                         double h, double* g, double* slope) {
-  try {
+  return guarded([&] {
     Criterion at;
     if (Status s = ScalarLscv(sums, sample, divisor).slopes({&h, 1}, {&at, 1}); !s.ok()) return s;
     const double unit = std::exp(-sample.log_det);
     *g = at.value * unit;
     *slope = at.slope * unit;
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for cross-validation");
-  }
+  });
 }
 
 Status select_lscv_h(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
                      LscvSearch search, LscvScalar* out) {
-  try {
+  return guarded([&] {
     ScalarLscv lscv(sums, sample, divisor);
     return search == LscvSearch::grid ? lscv.grid(out) : lscv.refined(out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for cross-validation");
-  }
+  });
 }
 
 // Sums in single precision find the minimum and its neighbourhood, these where the slope changes

@@ -20,10 +20,6 @@ struct Destroy {
 };
 using Optimiser = std::unique_ptr<std::remove_pointer_t<nlopt_opt>, Destroy>;
 
-Status no_memory() {
-  return Status::error(Code::out_of_memory, "no memory for the search of a bandwidth matrix");
-}
-
 // What NLopt returns says little: it has failed for lack of memory, or for rounding, which is as
 // near as it gets; `run` keeps the best point itself.
 bool is_failure(nlopt_result result) {
@@ -186,7 +182,7 @@ class SmoothSearch {
   Status descend_between() {
     const unsigned n = static_cast<unsigned>(start_.at.size());
     const Optimiser opt(nlopt_create(NLOPT_LD_SLSQP, n));
-    if (!opt) return no_memory();
+    if (!opt) return out_of_memory();
     opt_ = opt.get();
     nlopt_set_min_objective(opt_, &SmoothSearch::objective, this);
     const Vector tolerances = Vector::Constant(count_, kConstraint / 10);
@@ -201,7 +197,7 @@ class SmoothSearch {
     double value = 0;
     const nlopt_result result = nlopt_optimize(opt_, p.data(), &value);
     if (!status_.ok()) return status_;
-    if (is_failure(result)) return no_memory();
+    if (is_failure(result)) return out_of_memory();
     if (result == NLOPT_MAXEVAL_REACHED || !std::isfinite(best_.value)) limit_ = true;
     return Status::success();
   }
@@ -230,7 +226,7 @@ class SmoothSearch {
     try {
       return work(*this);
     } catch (const std::bad_alloc&) {
-      return fail(no_memory());
+      return fail(out_of_memory());
     }
   }
 
@@ -337,7 +333,7 @@ class SimplexSearch {
 
   Status run(const Vector& start, double step, double tolerance, Minimum* out) {
     const Optimiser opt(nlopt_create(NLOPT_LN_NELDERMEAD, static_cast<unsigned>(start.size())));
-    if (!opt) return no_memory();
+    if (!opt) return out_of_memory();
     opt_ = opt.get();
     nlopt_set_min_objective(opt_, &SimplexSearch::objective, this);
     nlopt_set_xtol_abs1(opt_, tolerance);
@@ -347,7 +343,7 @@ class SimplexSearch {
     double value = 0;
     const nlopt_result result = nlopt_optimize(opt_, x.data(), &value);
     if (!status_.ok()) return status_;
-    if (is_failure(result)) return no_memory();
+    if (is_failure(result)) return out_of_memory();
     out->at = x;
     out->value = value;
     out->evaluations = nlopt_get_numevals(opt_);
@@ -362,7 +358,7 @@ class SimplexSearch {
     try {
       search.status_ = search.f_(Eigen::Map<const Vector>(x, n), &value);
     } catch (const std::bad_alloc&) {
-      search.status_ = no_memory();
+      search.status_ = out_of_memory();
     }
     if (search.status_.ok()) return value;
     nlopt_force_stop(search.opt_);

@@ -261,7 +261,7 @@ Status whiten_sample(std::span<const double> points, int d, const Control& contr
   try {
     return Whitening(points, d, control).run(ties, out);
   } catch (const Cancelled&) {
-    return Status::error(Code::cancelled, "cancelled");
+    return cancelled();
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for a sample of %zu values",
                          points.size());

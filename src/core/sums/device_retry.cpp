@@ -88,7 +88,7 @@ Status load_again(const Engine& engine, const SumsWork& left, const Status& trou
 }
 
 Status pause_between_tries(const Control& control) {
-  if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  if (control.stop_requested()) return cancelled();
   static_cast<void>(::poll(nullptr, 0, kSliceMs));
   return Status::success();
 }

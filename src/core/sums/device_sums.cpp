@@ -10,6 +10,7 @@
 #include "core/sums/device_retry.h"
 #include "core/sums/gaussian_parts.h"
 #include "core/stopwatch.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -211,11 +212,7 @@ class DeviceGaussianSums : public GaussianPairSums {
       }
       return Status::success();
     };
-    try {
-      return first_.compute(on_device, on_processor, std::ssize(h));
-    } catch (const std::bad_alloc&) {
-      return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
-    }
+    return guarded([&] { return first_.compute(on_device, on_processor, std::ssize(h)); });
   }
 
   DeviceFirst<GaussianPairSums> first_;

@@ -1,13 +1,13 @@
 // Makes the engine of Gaussian sums that a caller asks for, and holds the checks that all share.
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <utility>
 
 #include "core/sums/device_sums.h"
 #include "core/sums/engine_parts.h"
 #include "core/sums/finite.h"
 #include "core/sums/gaussian_parts.h"
+#include "core/guarded.h"
 
 namespace kde {
 Status check_sweep(std::span<const double> h, std::size_t results) {
@@ -60,7 +60,7 @@ Status make_gaussian_sums(const Engine& engine, std::span<const double> points, 
   if (!all_finite(points)) {
     return Status::error(Code::invalid_argument, "values must be finite");
   }
-  try {
+  return guarded([&] {
     if (engine.kind == Engine::Kind::spectral) {
       if (d != 1) {
         return Status::error(Code::invalid_argument,
@@ -83,10 +83,7 @@ Status make_gaussian_sums(const Engine& engine, std::span<const double> points, 
     if (engine.kind == Engine::Kind::device)
       return make_device_gaussian_sums(engine, points, d, control, out);
     return make_tiled_gaussian_sums(points, d, target, engine.precision, control, out);
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for a sample of %zu points",
-                         points.size() / size);
-  }
+  });
 }
 
 }  // namespace kde

@@ -6,11 +6,11 @@
 //
 // e belongs to s = sqrt(2) h, where S = D^2 = 2 h^2 (D/s)^2, and e^2 to s = h.
 #include <cmath>
-#include <new>
 #include <numbers>
 #include <utility>
 
 #include "core/sums/gaussian_parts.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -109,12 +109,10 @@ std::unique_ptr<GaussianPairSums> make_owning_line_sums(std::unique_ptr<PairSums
 }
 
 Status make_line_gaussian_sums(PairSums& sums, std::unique_ptr<GaussianPairSums>* out) {
-  try {
+  return guarded([&] {
     *out = std::make_unique<LineSums>(sums);
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for the sums over a line");
-  }
+  });
 }
 
 }  // namespace kde

@@ -6,10 +6,10 @@
 //
 // Source: Andrzejewski, Gramacki & Gramacki, AMCS 23(4), 2013, eqs. (13)-(33).
 #include <cmath>
-#include <new>
 #include <vector>
 
 #include "core/sums/gaussian_parts.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -31,14 +31,12 @@ class ReferenceSums : public GaussianPairSums {
 
   Status sweep(std::span<const double> h, std::span<GaussianSums> out) override {
     if (Status s = check_sweep(h, out.size()); !s.ok()) return s;
-    try {
+    return guarded([&] {
       std::vector<GaussianSlopes> slopes(h.size());
       if (Status s = sum_over_pairs(h, slopes); !s.ok()) return s;
       for (std::size_t k = 0; k < h.size(); ++k) out[k] = slopes[k].sums;
       return Status::success();
-    } catch (const std::bad_alloc&) {
-      return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
-    }
+    });
   }
 
   Status sweep_slopes(std::span<const double> h, std::span<GaussianSlopes> out) override {
@@ -60,7 +58,7 @@ class ReferenceSums : public GaussianPairSums {
     for (double& v : scatter) v = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t j = i + 1; j < n_; ++j) {
-        if (stop_after(d_ * d_, i, 1)) return Status::error(Code::cancelled, "cancelled");
+        if (stop_after(d_ * d_, i, 1)) return cancelled();
         double y[kMaxDimensions];
         double s = 0;
         for (std::size_t k = 0; k < d_; ++k) {
@@ -90,8 +88,7 @@ class ReferenceSums : public GaussianPairSums {
     for (GaussianSlopes& sums : out) sums = {};
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t j = i + 1; j < n_; ++j) {
-        if (stop_after(d_ + 4 * h.size(), i, h.size()))
-          return Status::error(Code::cancelled, "cancelled");
+        if (stop_after(d_ + 4 * h.size(), i, h.size())) return cancelled();
         double s = 0;
         for (std::size_t k = 0; k < d_; ++k) {
           const double u = x_[i * d_ + k] - x_[j * d_ + k];

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "core/density/compact_order.h"
 #include "core/sums/gaussian_parts.h"
 #include "core/sums/ordered_sum.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -139,7 +139,7 @@ class TiledSums : public GaussianPairSums {
   Status sweep_with(GaussianKernels::Sweep sums_of, std::size_t width, std::span<const double> h,
                     std::size_t results, const Store& store) {
     if (Status s = check_sweep(h, results); !s.ok()) return s;
-    try {
+    return guarded([&] {
       const double narrowest = *std::min_element(h.begin(), h.end());
       const double unit = std::max(narrowest, span_ / kGaussianSpan);
       const auto divide = [&](const double* x, double* y) {
@@ -164,9 +164,7 @@ class TiledSums : public GaussianPairSums {
         }
       }
       return Status::success();
-    } catch (const std::bad_alloc&) {
-      return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
-    }
+    });
   }
 
   // y = *shrink A x, *shrink <= 1.

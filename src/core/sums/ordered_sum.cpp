@@ -43,7 +43,7 @@ Status ordered_sum(const Control& control, std::int64_t items,
   try {
     slots.resize(static_cast<std::size_t>(batch * width));
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for the partial sums");
+    return out_of_memory();
   }
 
   std::fill(totals.begin(), totals.end(), 0.0);
@@ -95,7 +95,7 @@ Status ordered_sum(const Control& control, std::int64_t items,
     }
     add(slots, end - begin, totals);
   }
-  if (stop) return Status::error(Code::cancelled, "cancelled");
+  if (stop) return cancelled();
   control.tell(amount, amount.total);
   return Status::success();
 }

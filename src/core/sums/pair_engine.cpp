@@ -1,7 +1,6 @@
 // Makes the engine that a caller asks for, after checking what every engine takes for granted.
 #include <atomic>
 #include <exception>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "core/sums/finite.h"
 #include "core/sums/pair_sums.h"
 #include "core/sums/spectral.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -35,7 +35,7 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
     return Status::error(Code::invalid_argument, "values must be finite");
   }
   if (engine.kind == Engine::Kind::spectral) return make_spectral_sums(x, {}, control, out);
-  try {
+  return guarded([&] {
     if (engine.kind == Engine::Kind::reference) {
       *out = make_reference_sums(x, control);
       return Status::success();
@@ -47,16 +47,12 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
     }
     if (engine.kind == Engine::Kind::device) return make_device_sums(engine, x, control, out);
     std::vector<double> sorted(x.begin(), x.end());
-    if (!sort_values(&sorted, control)) return Status::error(Code::cancelled, "cancelled");
+    if (!sort_values(&sorted, control)) return cancelled();
     *out = mostly_ties(sorted)
                ? make_tied_sums(sorted, target, control)
                : make_tiled_sums(std::move(sorted), target, engine.precision, control);
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for a sample of %zu values", x.size());
-  } catch (const std::exception& e) {
-    return Status::error(Code::internal, "%s", e.what());
-  }
+  });
 }
 
 namespace {

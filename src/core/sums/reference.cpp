@@ -25,7 +25,7 @@ class ReferenceSums : public PairSums {
     std::size_t pairs = kPairsBetweenPolls;  // so that the first row polls
     for (std::size_t i = 0; i < x_.size(); ++i) {
       if (pairs >= kPairsBetweenPolls) {
-        if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+        if (control_.stop_requested()) return cancelled();
         pairs = 0;
         // Those with the points before i.
         control_.tell(all, static_cast<std::int64_t>(i * (2 * x_.size() - i - 1) / 2));

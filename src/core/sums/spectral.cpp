@@ -8,8 +8,6 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <exception>
-#include <new>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "core/sums/gaussian_derivatives.h"
 #include "core/sums/ordered_sum.h"
 #include "core/sums/spline.h"
+#include "core/guarded.h"
 
 namespace kde {
 namespace {
@@ -139,8 +138,7 @@ Status spread(std::span<const double> x, std::span<const double> weights, const 
     std::fill(std::begin(moments), std::end(moments), 0.0);
   };
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (i % kPointsPerPoll == 0 && control.stop_requested())
-      return Status::error(Code::cancelled, "cancelled");
+    if (i % kPointsPerPoll == 0 && control.stop_requested()) return cancelled();
     if (i > 0 && (x[i] - x[i - 1]) * inverse > widest) {
       begin = current + 1 + static_cast<std::int64_t>(circle.gap);
       origin = x[i];
@@ -175,13 +173,11 @@ class SpectralSums : public PairSums {
 
   Status derivative(int r, double g, double* sum) override {
     if (Status s = check_derivative(r, g); !s.ok()) return s;
-    try {
+    return guarded([&] {
       const Spectrum* spectrum = nullptr;
       if (Status s = find_spectrum(g, &spectrum); !s.ok()) return s;
       return spectrum != nullptr ? from_spectrum(*spectrum, r, g, sum) : directly(r, g, sum);
-    } catch (const std::bad_alloc&) {
-      return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
-    }
+    });
   }
 
  private:
@@ -229,7 +225,7 @@ class SpectralSums : public PairSums {
     std::vector<std::complex<double>> frequencies(nodes / 2);
     const kissfft<double> fft(nodes / 2, false);  // of `nodes` real numbers
     fft.transform_real(grid.data(), frequencies.data());
-    if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (control_.stop_requested()) return cancelled();
 
     out->period = circle.step * static_cast<double>(nodes);
     out->power.resize(std::min(terms(out->lowest, out->period), nodes / 2));
@@ -315,18 +311,14 @@ Status make_spectral_sums(std::span<const double> x, std::span<const double> wei
                    [](double w) { return w > 0 && std::isfinite(w); })) {
     return Status::error(Code::invalid_argument, "weights must be positive and finite");
   }
-  try {
+  return guarded([&] {
     Distinct sample;
     if (!distinct_values(x, weights, control, &sample)) {
-      return Status::error(Code::cancelled, "cancelled");
+      return cancelled();
     }
     *out = std::make_unique<SpectralSums>(std::move(sample), control);
     return Status::success();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for a sample of %zu values", x.size());
-  } catch (const std::exception& e) {
-    return Status::error(Code::internal, "%s", e.what());
-  }
+  });
 }
 
 }  // namespace kde

@@ -51,7 +51,7 @@ class TiedSums : public PairSums {
       if (Status s = ordered_sum(control_, items, work, {&total, 1}, pairs_of(items)); !s.ok())
         return s;
     } catch (const std::bad_alloc&) {
-      return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
+      return out_of_memory();
     }
     *sum = total * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
     return Status::success();

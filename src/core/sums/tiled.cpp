@@ -41,7 +41,7 @@ class TiledSums : public PairSums {
                                         pairs_of(static_cast<std::int64_t>(x_.size())));
       if (!status.ok()) return status;
     } catch (const std::bad_alloc&) {
-      return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
+      return out_of_memory();
     }
     *sum = total * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
     return Status::success();
