@@ -23,9 +23,7 @@ FORCE:
 PCH ?=
 hash := \#
 PCH_CORE = algorithm cmath cstdint cstring functional limits memory new numbers span string vector
-PCH_PG   = miscadmin access/htup_details access/relation access/xact catalog/pg_type executor/spi \
-           nodes/makefuncs nodes/nodeFuncs optimizer/optimizer utils/array utils/guc utils/lsyscache \
-           utils/memutils utils/rel utils/snapmgr utils/syscache utils/typcache
+PCH_PG   = executor/spi utils/typcache
 precompiled = $(and $(PCH),$(filter plain,$(1)),$(filter src/core src/pg,$(2)),build/pch/$(2).h.gch)
 
 build/pch/src/core.h: INCLUDED = $(PCH_CORE:%='$(hash)include <%>')

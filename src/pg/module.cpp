@@ -11,10 +11,6 @@
 #include "pg/refresh/refresh_shared.h"
 
 extern "C" {
-#include "miscadmin.h"
-}
-
-extern "C" {
 PG_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 }

@@ -6,7 +6,6 @@
 
 extern "C" {
 #include "nodes/bitmapset.h"
-#include "nodes/pg_list.h"
 }
 
 namespace kde_pg {

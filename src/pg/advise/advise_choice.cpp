@@ -4,11 +4,6 @@
 
 #include "pg/advise/advise_cost.h"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/memutils.h"
-}
-
 #include <initializer_list>
 
 namespace kde_pg {

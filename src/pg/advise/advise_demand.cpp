@@ -20,21 +20,14 @@
 #include "pg/plain_sql/query_reader.h"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "nodes/makefuncs.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "common/hashfn.h"
 #include "parser/parsetree.h"
-#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
 }
 
 #include <algorithm>

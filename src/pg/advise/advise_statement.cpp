@@ -12,15 +12,10 @@
 
 extern "C" {
 #include "access/sysattr.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "miscadmin.h"
 #include "parser/parsetree.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/syscache.h"
 }
 
 #include <initializer_list>

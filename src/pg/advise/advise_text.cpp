@@ -5,13 +5,8 @@
 #include "pg/plain_sql/buckets.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
-#include "nodes/makefuncs.h"
 #include "parser/parser.h"
 #include "tcop/tcopprot.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 }
 
 #include <cctype>

@@ -13,14 +13,8 @@
 #include "pg/advise/advise_statement.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
 }
 
 #include <cmath>

@@ -10,7 +10,6 @@
 
 extern "C" {
 #include "utils/float.h"
-#include "utils/lsyscache.h"
 }
 
 #include <cmath>

@@ -10,12 +10,6 @@
 
 #include "core/kde.h"
 
-extern "C" {
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
-#include "utils/lsyscache.h"
-}
-
 #include <cmath>
 
 namespace kde_pg {

@@ -9,13 +9,7 @@
 extern "C" {
 #include "access/transam.h"
 #include "catalog/pg_collation.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "parser/parse_coerce.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 }
 
 #include <algorithm>

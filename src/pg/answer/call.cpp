@@ -11,11 +11,6 @@
 #include "pg/type/anykde.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {
-#include "lib/stringinfo.h"
-#include "utils/snapmgr.h"
-}
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>

@@ -6,11 +6,6 @@
 #include "pg/catalog/not_fitted.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/snapmgr.h"
-}
-
 #include <algorithm>
 
 namespace kde_pg {

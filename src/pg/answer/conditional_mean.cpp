@@ -8,10 +8,6 @@
 
 #include "core/kde.h"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 #include <cmath>
 
 namespace kde_pg {

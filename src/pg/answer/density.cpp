@@ -9,10 +9,6 @@
 #include "pg/catalog/cache.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {
-#include "utils/snapmgr.h"
-}
-
 namespace kde_pg {
 
 namespace {

@@ -10,16 +10,10 @@
 extern "C" {
 #include "access/parallel.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_operator.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "lib/stringinfo.h"
 #include "storage/lmgr.h"
-#include "utils/array.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 }
 

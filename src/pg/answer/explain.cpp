@@ -8,10 +8,6 @@
 #include "pg/catalog/privileges.h"
 #include "pg/type/anykde.h"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 #include <cmath>
 
 namespace kde_pg {

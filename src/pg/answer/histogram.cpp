@@ -7,13 +7,6 @@
 #include "pg/answer/beyond_fit.h"
 #include "pg/answer/round_edges.h"
 
-extern "C" {
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
-#include "utils/array.h"
-#include "utils/lsyscache.h"
-}
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -6,10 +6,6 @@
 
 #include "core/kde.h"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 #include <cmath>
 
 namespace kde_pg {

@@ -5,11 +5,6 @@
 #include "pg/answer/value_bounds.h"
 #include "pg/catalog/stale_answers.h"
 
-extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/array.h"
-}
-
 #include <algorithm>
 #include <cmath>
 

@@ -6,10 +6,6 @@
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/privileges.h"
 
-extern "C" {
-#include "catalog/pg_type.h"
-}
-
 namespace kde_pg {
 
 KeyColumn measured_column(Oid relation, text* measure) {

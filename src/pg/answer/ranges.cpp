@@ -4,9 +4,6 @@
 #include "pg/values/values.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/array.h"
-#include "utils/lsyscache.h"
 #include "utils/rangetypes.h"
 #include "utils/typcache.h"
 }

@@ -5,11 +5,6 @@
 // (chrono-compatible low-level date algorithms, 2013), for years of any size.
 #include "pg/answer/round_edges.h"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/timestamp.h"
-}
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

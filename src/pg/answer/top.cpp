@@ -18,10 +18,6 @@
 
 #include "core/kde.h"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

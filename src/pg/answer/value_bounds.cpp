@@ -5,28 +5,13 @@
 
 extern "C" {
 #include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/stratnum.h"
-#include "access/table.h"
 #include "access/transam.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/primnodes.h"
-#include "optimizer/optimizer.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
 }
 
 #include <algorithm>

@@ -5,11 +5,8 @@
 #ifdef KDE_AQP_FAULTS
 
 extern "C" {
-#include "access/xact.h"
 #include "access/xlog.h"
-#include "miscadmin.h"
 #include "storage/lock.h"
-#include "utils/guc.h"
 }
 
 #include <signal.h>

@@ -9,11 +9,9 @@
 
 extern "C" {
 #include "access/xlog.h"
-#include "miscadmin.h"
 #include "storage/pmsignal.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
-#include "utils/memutils.h"
 #include "utils/timeout.h"
 
 // Of libpq/libpq.h, which would ask for the headers of GSSAPI.

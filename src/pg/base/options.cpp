@@ -4,10 +4,8 @@
 #include "pg/base/fault.h"
 
 extern "C" {
-#include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "postmaster/bgworker.h"
-#include "utils/guc.h"
 #include "utils/plancache.h"
 }
 

@@ -1,4 +1,4 @@
-// PostgreSQL's headers for glue code, and the rules of the boundary between it and the core.
+// PostgreSQL's headers that most glue code needs, and the rules of the boundary between it and the core.
 //
 //   * No C++ exception passes a SQL function: core functions are noexcept or report a Status, and
 //     nothing here uses what throws.
@@ -12,8 +12,29 @@
 extern "C" {
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pg_list.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
 }
 
 #include "pg/base/compat.h"

@@ -1,12 +1,6 @@
 // Pins settings for the catalog's work, and becomes a table's owner, restricted, until it is done.
 #include "pg/base/pinned.h"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/guc.h"
-#include "utils/rel.h"
-}
-
 namespace kde_pg {
 
 namespace {

@@ -2,7 +2,6 @@
 #include "pg/base/shared_memory.h"
 
 extern "C" {
-#include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
 }

@@ -3,9 +3,7 @@
 #include "pg/base/pg.h"
 
 extern "C" {
-#include "miscadmin.h"
 #include "port.h"
-#include "utils/lsyscache.h"
 }
 
 namespace kde_pg {

@@ -4,7 +4,6 @@
 #include "pg/base/pg.h"
 
 extern "C" {
-#include "access/xact.h"
 #include "utils/resowner.h"
 }
 

@@ -1,11 +1,6 @@
 // Texts between arrays and lists.
 #include "pg/base/text_list.h"
 
-extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/builtins.h"
-}
-
 namespace kde_pg {
 
 List* texts_of_array(ArrayType* array, const char* null_is_error) {

@@ -5,8 +5,6 @@
 
 extern "C" {
 #include "common/hashfn.h"
-#include "nodes/pg_list.h"
-#include "utils/array.h"
 }
 
 namespace kde_pg {

@@ -5,7 +5,6 @@
 
 extern "C" {
 #include "access/transam.h"
-#include "nodes/nodeFuncs.h"
 }
 
 namespace kde_pg {

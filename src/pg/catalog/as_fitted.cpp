@@ -7,15 +7,6 @@
 #include "pg/base/text_list.h"
 #include "pg/catalog/meaning.h"
 
-extern "C" {
-#include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
-}
-
 #include <cstdio>
 
 namespace kde_pg {

@@ -17,10 +17,6 @@
 #include "pg/catalog/density_key.h"
 #include "pg/catalog/meaning.h"
 
-extern "C" {
-#include "utils/array.h"
-}
-
 namespace kde_pg {
 
 // "NAME=VALUE" lines of what the key's STABLE parts depend on: as the key has them, else as the

@@ -10,14 +10,10 @@
 #include "pg/type/density_datum.h"
 
 extern "C" {
-#include "access/xact.h"
 #include "lib/ilist.h"
 #include "storage/proc.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -3,20 +3,11 @@
 #include "pg/base/tree_walk.h"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_amop.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
-#include "nodes/pg_list.h"
 #include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "utils/catcache.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/ruleutils.h"
-#include "utils/syscache.h"
 }
 
 #include <cstring>

@@ -7,18 +7,12 @@
 #include "pg/catalog/catalog_rows.h"
 
 extern "C" {
-#include "access/relation.h"
 #include "access/tableam.h"
-#include "access/xact.h"
 #include "executor/tuptable.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

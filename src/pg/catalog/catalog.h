@@ -18,7 +18,6 @@
 
 extern "C" {
 #include "access/htup.h"
-#include "nodes/pg_list.h"
 #include "utils/snapshot.h"
 }
 

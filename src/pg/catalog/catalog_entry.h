@@ -7,12 +7,9 @@
 
 extern "C" {
 #include "access/transam.h"
-#include "nodes/pg_list.h"
 #include "storage/itemptr.h"
-#include "utils/array.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
-#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 }
 

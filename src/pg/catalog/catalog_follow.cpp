@@ -9,11 +9,7 @@
 
 extern "C" {
 #include "access/tableam.h"
-#include "access/xact.h"
 #include "catalog/indexing.h"
-#include "catalog/pg_class.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 }
 
 #include <algorithm>

@@ -6,9 +6,6 @@
 
 extern "C" {
 #include "access/tableam.h"
-#include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "utils/lsyscache.h"
 }
 
 namespace kde_pg {

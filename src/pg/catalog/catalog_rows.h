@@ -7,11 +7,6 @@
 #include "pg/catalog/extension_lock.h"
 #include "pg/catalog/own_row.h"
 
-extern "C" {
-#include "access/table.h"
-#include "utils/rel.h"
-}
-
 namespace kde_pg {
 
 // A row's key.

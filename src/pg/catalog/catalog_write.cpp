@@ -8,14 +8,11 @@
 #include "pg/catalog/parts.h"
 
 extern "C" {
-#include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "commands/sequence.h"
-#include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 }
 
 namespace kde_pg {

@@ -4,11 +4,6 @@
 
 #include "pg/base/shared_memory.h"
 
-extern "C" {
-#include "access/xact.h"
-#include "miscadmin.h"
-}
-
 namespace kde_pg {
 
 namespace {

@@ -2,14 +2,8 @@
 #include "pg/catalog/column_name.h"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
-#include "lib/stringinfo.h"
-#include "nodes/makefuncs.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/varlena.h"
 }
 

@@ -6,13 +6,7 @@
 #include <algorithm>
 
 extern "C" {
-#include "access/htup_details.h"
-#include "access/xact.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
 #include "common/int.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -23,7 +23,6 @@
 
 extern "C" {
 #include "datatype/timestamp.h"
-#include "utils/array.h"
 }
 
 namespace kde_pg {

@@ -20,13 +20,7 @@
 #include "pg/catalog/staleness.h"
 
 extern "C" {
-#include "catalog/pg_class.h"
-#include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -4,13 +4,8 @@
 #include "pg/base/text_list.h"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
-#include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -10,7 +10,6 @@ extern "C" {
 #include "access/attnum.h"
 #include "nodes/bitmapset.h"
 #include "nodes/nodes.h"
-#include "utils/array.h"
 }
 
 namespace kde_pg {

@@ -9,11 +9,7 @@
 
 extern "C" {
 #include "catalog/namespace.h"
-#include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
 #include "parser/scansup.h"
-#include "utils/lsyscache.h"
-#include "utils/snapmgr.h"
 #include "utils/varlena.h"
 }
 

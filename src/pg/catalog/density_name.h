@@ -3,10 +3,6 @@
 
 #include "pg/catalog/density_key.h"
 
-extern "C" {
-#include "utils/array.h"
-}
-
 namespace kde_pg {
 
 // The parts of a name: 'table.column', or 'table (column, expression, ...)' of one or more columns;

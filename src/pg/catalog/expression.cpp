@@ -11,16 +11,10 @@
 
 extern "C" {
 #include "access/sysattr.h"
-#include "access/htup_details.h"
-#include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_attribute.h"
-#include "catalog/pg_type.h"
 #include "nodes/bitmapset.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/prep.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
@@ -28,9 +22,6 @@ extern "C" {
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
 #include "parser/parser.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -11,7 +11,6 @@
 #include "pg/catalog/density_key.h"
 
 extern "C" {
-#include "utils/array.h"
 #include "utils/relcache.h"
 }
 

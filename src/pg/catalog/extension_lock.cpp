@@ -5,21 +5,15 @@
 #include "pg/base/wait_events.h"
 
 extern "C" {
-#include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "commands/extension.h"
-#include "miscadmin.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
 }
 
 #include <initializer_list>

@@ -6,16 +6,8 @@
 
 extern "C" {
 #include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
 #include "catalog/pg_attrdef.h"
 #include "catalog/pg_attribute.h"
-#include "catalog/pg_class.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
 }
 
 #include <algorithm>

@@ -8,7 +8,6 @@
 
 extern "C" {
 #include "access/attnum.h"
-#include "nodes/pg_list.h"
 }
 
 namespace kde_pg {

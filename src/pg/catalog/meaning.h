@@ -4,10 +4,6 @@
 
 #include "pg/catalog/density_key.h"
 
-extern "C" {
-#include "nodes/pg_list.h"
-}
-
 namespace kde_pg {
 
 // Settings that STABLE parts depend on, one bit each of Meaning::settings.

@@ -7,10 +7,6 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/privileges.h"
 
-extern "C" {
-#include "lib/stringinfo.h"
-}
-
 namespace kde_pg {
 
 namespace {

@@ -5,11 +5,8 @@
 
 extern "C" {
 #include "access/tableam.h"
-#include "catalog/pg_class.h"
 #include "executor/tuptable.h"
 #include "storage/bufmgr.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 }
 
 namespace kde_pg {

@@ -17,13 +17,8 @@
 
 extern "C" {
 #include "access/genam.h"
-#include "access/htup_details.h"
 #include "storage/itemptr.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/relcache.h"
-#include "utils/snapmgr.h"
 }
 
 namespace kde_pg {

@@ -6,10 +6,7 @@
 #include "pg/catalog/own_row.h"
 
 extern "C" {
-#include "access/table.h"
-#include "access/xact.h"
 #include "catalog/indexing.h"
-#include "utils/rel.h"
 }
 
 namespace kde_pg {

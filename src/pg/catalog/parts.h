@@ -15,7 +15,6 @@
 
 extern "C" {
 #include "access/htup.h"
-#include "nodes/pg_list.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 }

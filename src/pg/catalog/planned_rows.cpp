@@ -7,20 +7,15 @@
 #include "pg/base/tree_walk.h"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "access/parallel.h"
-#include "access/relation.h"
 #include "access/transam.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_partitioned_table.h"
 #include "catalog/pg_statistic_ext.h"
-#include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/plannodes.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
@@ -30,13 +25,7 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "tcop/tcopprot.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
 #include "utils/resowner.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
 }
 
 #include <algorithm>

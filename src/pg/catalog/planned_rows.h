@@ -19,7 +19,6 @@
 
 extern "C" {
 #include "optimizer/planner.h"
-#include "nodes/pg_list.h"
 #include "utils/relcache.h"
 }
 

@@ -3,10 +3,7 @@
 
 extern "C" {
 #include "catalog/objectaddress.h"
-#include "catalog/pg_class.h"
-#include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/lsyscache.h"
 #include "utils/rls.h"
 }
 

@@ -8,14 +8,11 @@
 #include <algorithm>
 
 extern "C" {
-#include "access/htup_details.h"
 #include "access/parallel.h"
 #include "access/xlog.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "pgstat.h"
-#include "utils/syscache.h"
 
 // Of utils/adt/pgstatfuncs.c. They are SQL functions whose meaning has not changed since 14, while
 // the structures below them have.

@@ -4,15 +4,8 @@
 #include "pg/base/pinned.h"
 
 extern "C" {
-#include "access/table.h"
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "lib/stringinfo.h"
 #include "storage/lmgr.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 }
 
 namespace kde_pg {

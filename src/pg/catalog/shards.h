@@ -15,7 +15,6 @@
 #include "pg/proof/members.h"
 
 extern "C" {
-#include "nodes/pg_list.h"
 #include "utils/relcache.h"
 }
 

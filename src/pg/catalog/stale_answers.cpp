@@ -10,12 +10,9 @@
 #include "pg/catalog/staleness.h"
 
 extern "C" {
-#include "access/xact.h"
 #include "mb/pg_wchar.h"
 #include "storage/proc.h"
 #include "utils/hsearch.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
 }
 
 namespace kde_pg {

@@ -18,10 +18,6 @@
 
 #include "pg/proof/proof.h"
 
-extern "C" {
-#include "utils/timestamp.h"
-}
-
 namespace kde_pg {
 
 // The fit by which a stored density answers; of a value of type kde, none.

@@ -5,12 +5,6 @@
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/read_counters.h"
 
-extern "C" {
-#include "access/htup_details.h"
-#include "catalog/pg_class.h"
-#include "utils/syscache.h"
-}
-
 namespace kde_pg {
 
 ChangeLimit change_limit(const RefreshSettings& settings) {

@@ -8,9 +8,7 @@
 #include "pg/catalog/expression.h"
 
 extern "C" {
-#include "lib/stringinfo.h"
 #include "parser/scansup.h"
-#include "utils/rel.h"
 }
 
 #include <cctype>

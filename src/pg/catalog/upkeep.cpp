@@ -7,11 +7,8 @@
 #include "pg/catalog/parts.h"
 
 extern "C" {
-#include "access/table.h"
-#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/indexing.h"
-#include "utils/rel.h"
 }
 
 namespace kde_pg {

@@ -12,7 +12,6 @@ extern "C" {
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
-#include "utils/timestamp.h"
 }
 
 namespace kde_pg {

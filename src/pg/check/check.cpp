@@ -4,9 +4,6 @@
 
 extern "C" {
 #include "access/xlog.h"
-#include "lib/stringinfo.h"
-#include "utils/builtins.h"
-#include "utils/snapmgr.h"
 }
 
 namespace kde_pg {

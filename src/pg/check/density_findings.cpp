@@ -9,15 +9,8 @@
 #include "pg/catalog/privileges.h"
 
 extern "C" {
-#include "access/xact.h"
 #include "access/xlog.h"
-#include "miscadmin.h"
 #include "pgstat.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
-#include "utils/timestamp.h"
 }
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 
 extern "C" {
 #include "datatype/timestamp.h"
-#include "nodes/pg_list.h"
 #include "utils/snapshot.h"
 }
 

@@ -31,16 +31,7 @@
 #include "core/kde.h"
 
 extern "C" {
-#include "access/relation.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 }
 
 #include <algorithm>

@@ -10,8 +10,6 @@
 
 extern "C" {
 #include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_event_trigger.h"
@@ -19,17 +17,8 @@ extern "C" {
 #include "commands/event_trigger.h"
 #include "commands/trigger.h"
 #include "commands/extension.h"
-#include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
-#include "utils/timestamp.h"
 }
 
 #include <unistd.h>

@@ -18,10 +18,7 @@
 #include "core/kde.h"
 
 extern "C" {
-#include "access/xact.h"
-#include "miscadmin.h"
 #include "storage/latch.h"
-#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 }
 

@@ -5,7 +5,6 @@
 
 extern "C" {
 #include "common/file_perm.h"
-#include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/fd.h"
 }

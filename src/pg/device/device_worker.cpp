@@ -11,12 +11,10 @@
 #include "pg/device/device_state.h"
 
 extern "C" {
-#include "miscadmin.h"
 #include "port.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "utils/guc.h"
 #include "utils/wait_event.h"
 
 PGDLLEXPORT void kde_device_worker_main(Datum);

@@ -10,10 +10,7 @@
 #include "core/device/client.h"
 
 extern "C" {
-#include "access/htup_details.h"
-#include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "utils/array.h"
 }
 
 #include <cstring>

@@ -11,11 +11,6 @@
 
 #include "core/kde.h"
 
-extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/memutils.h"
-}
-
 #include <algorithm>
 
 namespace kde_pg {

@@ -15,11 +15,6 @@
 #include "pg/fit/store.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {
-#include "access/relation.h"
-#include "utils/rel.h"
-}
-
 namespace kde_pg {
 
 namespace {

@@ -4,10 +4,6 @@
 #include "pg/fit/column_fit.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {
-#include "lib/stringinfo.h"
-}
-
 #include <cmath>
 
 namespace kde_pg {

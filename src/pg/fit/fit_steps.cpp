@@ -4,17 +4,6 @@
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/privileges.h"
 
-extern "C" {
-#include "access/relation.h"
-#include "access/xact.h"
-#include "catalog/pg_class.h"
-#include "lib/stringinfo.h"
-#include "miscadmin.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
-}
-
 namespace kde_pg {
 
 double elapsed_ms(instr_time start) {

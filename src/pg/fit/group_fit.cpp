@@ -9,14 +9,6 @@
 
 #include "core/kde.h"
 
-extern "C" {
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
-#include "utils/array.h"
-#include "utils/fmgroids.h"
-#include "utils/memutils.h"
-}
-
 #include <algorithm>
 #include <cmath>
 

@@ -16,18 +16,6 @@
 #include "pg/read/leaves.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {
-#include "access/relation.h"
-#include "access/xact.h"
-#include "miscadmin.h"
-#include "optimizer/optimizer.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
-}
-
 #include <algorithm>
 
 namespace kde_pg {

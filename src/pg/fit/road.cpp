@@ -11,12 +11,6 @@
 #include "pg/read/categories.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {
-#include "lib/stringinfo.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-}
-
 #include <algorithm>
 
 namespace kde_pg {

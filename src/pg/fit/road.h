@@ -8,7 +8,6 @@
 
 extern "C" {
 #include "portability/instr_time.h"
-#include "utils/memutils.h"
 }
 
 namespace kde_pg {

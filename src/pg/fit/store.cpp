@@ -17,11 +17,8 @@
 #include "pg/type/density_datum.h"
 
 extern "C" {
-#include "access/relation.h"
 #include "executor/spi.h"
 #include "utils/datum.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
 }
 
 namespace kde_pg {

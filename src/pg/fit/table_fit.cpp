@@ -11,11 +11,7 @@
 
 extern "C" {
 #include "access/genam.h"
-#include "access/relation.h"
 #include "catalog/pg_index.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -9,11 +9,6 @@
 
 #include "core/kde.h"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/memutils.h"
-}
-
 namespace kde_pg {
 
 namespace {

@@ -13,11 +13,6 @@
 #include "pg/plain_sql/group_keys.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {
-#include "miscadmin.h"
-#include "utils/snapmgr.h"
-}
-
 #include <algorithm>
 #include <cmath>
 

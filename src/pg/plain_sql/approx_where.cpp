@@ -10,14 +10,9 @@
 #include "pg/plain_sql/demand.h"
 
 extern "C" {
-#include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "parser/analyze.h"
 #include "parser/parser.h"
 #include "tcop/tcopprot.h"
-#include "utils/lsyscache.h"
 }
 
 #include <cmath>

@@ -5,16 +5,13 @@
 #include "pg/catalog/planned_rows.h"
 
 extern "C" {
-#include "access/xact.h"
 #include "executor/executor.h"
 #include "nodes/params.h"
 #include "nodes/parsenodes.h"
-#include "miscadmin.h"
 #include "optimizer/planner.h"
 #include "replication/logicalworker.h"
 #include "tcop/utility.h"
 #include "utils/fmgrprotos.h"
-#include "utils/guc.h"
 }
 
 namespace kde_pg {

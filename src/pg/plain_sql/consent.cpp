@@ -4,7 +4,6 @@
 extern "C" {
 #include "utils/hsearch.h"
 #include "utils/inval.h"
-#include "utils/memutils.h"
 }
 
 namespace kde_pg {

@@ -22,8 +22,6 @@
 #include "pg/proof/proof.h"
 
 extern "C" {
-#include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -31,18 +29,13 @@ extern "C" {
 #include "commands/explain_state.h"
 #endif
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "nodes/extensible.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/datum.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/ruleutils.h"
 }
 

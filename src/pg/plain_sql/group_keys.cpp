@@ -4,11 +4,7 @@
 #include "pg/base/pinned.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "utils/array.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 }
 

@@ -6,7 +6,6 @@
 
 extern "C" {
 #include "access/transam.h"
-#include "nodes/nodeFuncs.h"
 }
 
 KDE_EXPORT(kde_approx_lower);

@@ -4,8 +4,6 @@
 #include "pg/plain_sql/buckets.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
 #include "nodes/value.h"
 }
 

@@ -8,7 +8,6 @@
 
 extern "C" {
 #include "nodes/execnodes.h"
-#include "utils/timestamp.h"
 }
 
 namespace kde_pg {

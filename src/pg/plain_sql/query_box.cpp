@@ -9,12 +9,8 @@
 
 extern "C" {
 #include "access/stratnum.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
 }
 
 #include <algorithm>

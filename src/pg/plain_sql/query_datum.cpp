@@ -5,7 +5,6 @@
 #include "pg/values/values.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 }

@@ -10,22 +10,15 @@
 
 extern "C" {
 #include "access/nbtree.h"
-#include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_inherits.h"
 #include "commands/defrem.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_statistic.h"
-#include "catalog/pg_type.h"
-#include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -6,9 +6,7 @@
 #include "pg/plain_sql/query.h"
 
 extern "C" {
-#include "access/table.h"
 #include "nodes/pathnodes.h"
-#include "utils/rel.h"
 }
 
 namespace kde_pg {

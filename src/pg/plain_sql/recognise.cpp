@@ -17,31 +17,19 @@
 #include "pg/plain_sql/query_reader.h"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "access/transam.h"
-#include "access/table.h"
-#include "access/xact.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_statistic.h"
-#include "catalog/pg_type.h"
 #include "commands/defrem.h"
-#include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

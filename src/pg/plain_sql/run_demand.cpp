@@ -9,11 +9,8 @@
 extern "C" {
 #include "executor/executor.h"
 #include "executor/tstoreReceiver.h"
-#include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
-#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 }
 

@@ -20,19 +20,13 @@ extern "C" {
 #endif
 #include "executor/executor.h"
 #include "executor/tstoreReceiver.h"
-#include "miscadmin.h"
 #include "nodes/extensible.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "tcop/dest.h"
-#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
-#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 }
 

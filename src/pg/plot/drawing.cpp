@@ -13,11 +13,6 @@
 #include "pg/values/equally_spaced.h"
 #include "pg/plot/labels.h"
 
-extern "C" {
-#include "lib/stringinfo.h"
-#include "miscadmin.h"
-}
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -2,9 +2,7 @@
 #include "pg/plot/labels.h"
 
 extern "C" {
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
-#include "utils/timestamp.h"
 }
 
 #include <algorithm>

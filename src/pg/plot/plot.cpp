@@ -18,11 +18,7 @@
 #include "pg/type/anykde.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
-#include "utils/array.h"
-#include "utils/lsyscache.h"
 
 Datum anykde_of_text(PG_FUNCTION_ARGS);
 }

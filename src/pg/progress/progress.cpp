@@ -9,12 +9,8 @@
 
 extern "C" {
 #include "access/parallel.h"
-#include "access/xact.h"
-#include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/backend_status.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace kde_pg {

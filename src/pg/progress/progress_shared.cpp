@@ -7,7 +7,6 @@
 #include "pg/progress/progress_shared.h"
 
 extern "C" {
-#include "miscadmin.h"
 #include "port/atomics.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"

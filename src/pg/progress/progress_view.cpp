@@ -6,13 +6,8 @@
 
 extern "C" {
 #include "catalog/pg_authid.h"
-#include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
-#include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/array.h"
-#include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 }
 
 namespace kde_pg {

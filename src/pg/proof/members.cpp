@@ -4,19 +4,11 @@
 
 extern "C" {
 #include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
 #include "catalog/dependency.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_namespace.h"
 #include "commands/extension.h"
 #include "storage/lockdefs.h"
-#include "utils/fmgroids.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -3,10 +3,6 @@
 
 #include "pg/base/pg.h"
 
-extern "C" {
-#include "nodes/pg_list.h"
-}
-
 namespace kde_pg {
 
 // The relation and its descendants, in the order of their numbers. Nothing is locked, so any of

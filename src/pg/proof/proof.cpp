@@ -8,23 +8,14 @@
 #include <algorithm>
 
 extern "C" {
-#include "access/htup_details.h"
-#include "access/relation.h"
 #include "access/transam.h"
-#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/catalog.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
 #include "common/hashfn.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -53,10 +53,8 @@ extern "C" {
 #include "access/attnum.h"
 #include "access/xlogdefs.h"
 #include "nodes/bitmapset.h"
-#include "nodes/pg_list.h"
 #include "storage/block.h"
 #include "utils/snapshot.h"
-#include "utils/timestamp.h"
 }
 
 namespace kde_pg {

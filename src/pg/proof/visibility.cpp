@@ -4,12 +4,8 @@
 extern "C" {
 #include "access/visibilitymap.h"
 #include "common/hashfn.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/timestamp.h"
 }
 
 namespace kde_pg {

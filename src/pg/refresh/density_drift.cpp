@@ -19,13 +19,6 @@
 
 #include "core/kde.h"
 
-extern "C" {
-#include "access/relation.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
-}
-
 #include <deque>
 
 namespace kde_pg {

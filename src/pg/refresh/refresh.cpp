@@ -17,16 +17,8 @@
 #include "pg/refresh/density_drift.h"
 
 extern "C" {
-#include "access/relation.h"
-#include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/lsyscache.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 }
 
 namespace kde_pg {

@@ -8,17 +8,10 @@
 #include "pg/refresh/refresh.h"
 
 extern "C" {
-#include "access/relation.h"
-#include "access/xact.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "nodes/parsenodes.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/portal.h"
 #include "utils/inval.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 }
 
 namespace kde_pg {

@@ -17,21 +17,14 @@
 extern "C" {
 #include "access/genam.h"
 #include "access/heapam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
 #include "access/tableam.h"
-#include "access/xact.h"
 #include "catalog/pg_database.h"
-#include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/sinval.h"
-#include "utils/guc.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
 
 PGDLLEXPORT void kde_refresh_launcher_main(Datum);
 }

@@ -5,12 +5,10 @@
 #include "pg/base/shared_memory.h"
 
 extern "C" {
-#include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
-#include "utils/timestamp.h"
 }
 
 #include <signal.h>

@@ -25,20 +25,12 @@
 
 extern "C" {
 #include "access/genam.h"
-#include "access/table.h"
-#include "access/xact.h"
 #include "commands/dbcommands.h"
-#include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "tcop/tcopprot.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
 #include "utils/timeout.h"
-#include "utils/timestamp.h"
 
 PGDLLEXPORT void kde_refresh_worker_main(Datum);
 }

@@ -8,7 +8,6 @@
 
 extern "C" {
 #include "libpq/pqformat.h"
-#include "utils/builtins.h"
 }
 
 #include <cstring>

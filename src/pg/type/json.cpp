@@ -17,7 +17,6 @@
 
 extern "C" {
 #include "common/shortest_dec.h"
-#include "lib/stringinfo.h"
 #include "utils/json.h"
 }
 

@@ -11,13 +11,8 @@
 
 extern "C" {
 #include "catalog/namespace.h"
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
-#include "nodes/pg_list.h"
-#include "utils/builtins.h"
-#include "utils/memutils.h"
 #include "utils/varlena.h"
 }
 

@@ -2,16 +2,11 @@
 #include "pg/type/word_type.h"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
-#include "catalog/pg_type.h"
 #include "common/hashfn.h"
-#include "utils/builtins.h"
 #include "utils/catcache.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 }
 
 namespace kde_pg {

@@ -12,7 +12,6 @@
 #include "core/kde.h"
 
 extern "C" {
-#include "nodes/pg_list.h"
 #include "utils/typcache.h"
 }
 

@@ -1,10 +1,6 @@
 // Arrays of double precision: elements in place without nulls, points as rows, square matrices.
 #include "pg/values/number_array.h"
 
-extern "C" {
-#include "catalog/pg_type.h"
-}
-
 namespace kde_pg {
 
 std::span<const double> read_numbers(ArrayType* array, const char* name) {

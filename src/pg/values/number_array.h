@@ -3,10 +3,6 @@
 
 #include "pg/base/pg.h"
 
-extern "C" {
-#include "utils/array.h"
-}
-
 #include <span>
 
 namespace kde_pg {

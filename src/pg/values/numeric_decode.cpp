@@ -2,7 +2,6 @@
 #include "pg/values/numeric_decode.h"
 
 extern "C" {
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 }

@@ -3,10 +3,6 @@
 
 #include "pg/values/row.h"
 
-extern "C" {
-#include "miscadmin.h"
-}
-
 namespace kde_pg {
 
 Tuplestorestate* begin_rows(FunctionCallInfo fcinfo, int columns, TupleDesc* desc) {

@@ -4,10 +4,7 @@
 #include "pg/base/pg.h"
 
 extern "C" {
-#include "access/htup_details.h"
 #include "funcapi.h"
-#include "utils/builtins.h"
-#include "utils/syscache.h"
 #include "utils/tuplestore.h"
 }
 

@@ -8,13 +8,10 @@
 #include "pg/values/numeric_decode.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "common/shortest_dec.h"
 #include "utils/date.h"
 #include "utils/float.h"
-#include "utils/lsyscache.h"
 #include "utils/numeric.h"
-#include "utils/timestamp.h"
 #include "utils/typcache.h"
 }
 
