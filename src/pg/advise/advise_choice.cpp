@@ -91,9 +91,7 @@ class Choice {
 
   const AdvisedOption* admitted(const AdvisedDemand& demand, AdvisedDensity* density,
                                 Bitmapset** measures) {
-    ListCell* cell;
-    foreach (cell, demand.options) {
-      const auto* option = static_cast<const AdvisedOption*>(lfirst(cell));
+    for (const AdvisedOption* option : of_list<const AdvisedOption>(demand.options)) {
       if (admit(*option, density, measures)) return option;
     }
     return nullptr;
@@ -101,15 +99,12 @@ class Choice {
 
   // What each density would answer, the longest first.
   void index_uses() {
-    ListCell *cell, *each, *of;
-    foreach (cell, advice_->statements) {
-      auto* statement = static_cast<AdvisedStatement*>(lfirst(cell));
+    for (AdvisedStatement* statement : of_list<AdvisedStatement>(advice_->statements)) {
       if (statement->why != nullptr) continue;
-      foreach (each, statement->demands) {
-        auto* demand = static_cast<AdvisedDemand*>(lfirst(each));
+      for (AdvisedDemand* demand : of_list<AdvisedDemand>(statement->demands)) {
         demand->ms = statement->ms / list_length(statement->demands);
-        foreach (of, demand->options) {
-          auto* density = static_cast<const AdvisedOption*>(lfirst(of))->density;
+        for (const AdvisedOption* option : of_list<const AdvisedOption>(demand->options)) {
+          AdvisedDensity* density = option->density;
           if (density->uses == NIL || llast(density->uses) != demand)
             density->uses = lappend(density->uses, demand);
         }
@@ -125,9 +120,7 @@ class Choice {
     ++round_;
     for (const AdvisedDensity* of : {static_cast<const AdvisedDensity*>(density),
                                      static_cast<const AdvisedDensity*>(density->own)}) {
-      ListCell* cell;
-      foreach (cell, of != nullptr ? of->uses : NIL) {
-        auto* demand = static_cast<AdvisedDemand*>(lfirst(cell));
+      for (AdvisedDemand* demand : of_list<AdvisedDemand>(of != nullptr ? of->uses : NIL)) {
         if (!is_open(*demand) || demand->round == round_) continue;
         const AdvisedOption* option = admitted(*demand, density, &measures);
         if (option == nullptr) continue;
@@ -151,12 +144,9 @@ class Choice {
 
   // At most, as if there were room for all measures: in one pass, as there may be many densities.
   void find_potential() {
-    ListCell *cell, *each;
-    foreach (cell, advice_->densities) {
-      auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
+    for (AdvisedDensity* density : of_list<AdvisedDensity>(advice_->densities)) {
       density->potential = 0;
-      foreach (each, density->uses) {
-        const auto* demand = static_cast<const AdvisedDemand*>(lfirst(each));
+      for (const AdvisedDemand* demand : of_list<const AdvisedDemand>(density->uses)) {
         if (is_open(*demand)) density->potential += demand->ms;
       }
     }
@@ -171,10 +161,8 @@ class Choice {
     AdvisedDensity* best = nullptr;
     double best_ms = 0;
     double best_bytes = 0;
-    ListCell* cell;
-    foreach (cell, advice_->densities) {
+    for (AdvisedDensity* density : of_list<AdvisedDensity>(advice_->densities)) {
       CHECK_FOR_INTERRUPTS();
-      auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
       const double most = potential_of(*density);
       if (density->serves || density->serves_own || !density->readable || !(most > 0) ||
           most < least_ms || most < best_ms * kAboutAsMuch)
@@ -232,11 +220,8 @@ class Choice {
 
   // Whether others answer all that one does; *move: they do from now on.
   bool move_all(List* chosen, const AdvisedDensity* from, bool move) {
-    ListCell *cell, *each;
-    foreach (cell, advice_->statements) {
-      const auto* statement = static_cast<const AdvisedStatement*>(lfirst(cell));
-      foreach (each, statement->demands) {
-        auto* demand = static_cast<AdvisedDemand*>(lfirst(each));
+    for (const AdvisedStatement* statement : of_list<AdvisedStatement>(advice_->statements)) {
+      for (AdvisedDemand* demand : of_list<AdvisedDemand>(statement->demands)) {
         if (demand->by != from) continue;
         const AdvisedOption* option = nullptr;
         AdvisedDensity* to = another(chosen, from, *demand, &option);
@@ -249,9 +234,7 @@ class Choice {
 
   AdvisedDensity* another(List* chosen, const AdvisedDensity* from, const AdvisedDemand& demand,
                           const AdvisedOption** option) {
-    ListCell* cell;
-    foreach (cell, chosen) {
-      auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
+    for (AdvisedDensity* density : of_list<AdvisedDensity>(chosen)) {
       if (density == from) continue;
       Bitmapset* measures = bms_copy(density->chosen_measures);
       *option = admitted(demand, density, &measures);
@@ -262,15 +245,12 @@ class Choice {
 
   // A statement is that of the last density that it waits for.
   void account() {
-    ListCell *cell, *each;
-    foreach (cell, advice_->statements) {
-      auto* statement = static_cast<AdvisedStatement*>(lfirst(cell));
+    for (AdvisedStatement* statement : of_list<AdvisedStatement>(advice_->statements)) {
       if (statement->why != nullptr) continue;
       AdvisedDensity* last = nullptr;
       bool answered = true;
       bool open = false;
-      foreach (each, statement->demands) {
-        const auto* demand = static_cast<const AdvisedDemand*>(lfirst(each));
+      for (const AdvisedDemand* demand : of_list<const AdvisedDemand>(statement->demands)) {
         if (demand->answered) continue;
         answered = false;
         open = open || demand->by == nullptr;

@@ -67,9 +67,7 @@ void add_size(Oid relation, AdvisedTable* out) {
 }
 
 AdvisedTable* table_of(Advice* advice, Oid relation, const RelOptInfo* input) {
-  ListCell* cell;
-  foreach (cell, advice->tables) {
-    auto* table = static_cast<AdvisedTable*>(lfirst(cell));
+  for (AdvisedTable* table : of_list<AdvisedTable>(advice->tables)) {
     if (table->relation == relation) return table;
   }
   MemoryContext caller = MemoryContextSwitchTo(advice->memory);
@@ -80,7 +78,7 @@ AdvisedTable* table_of(Advice* advice, Oid relation, const RelOptInfo* input) {
   table->entries = catalog_list(relation, latest);
   UnregisterSnapshot(latest);
   List* tables = find_all_inheritors(relation, NoLock, nullptr);
-  foreach (cell, tables) add_size(lfirst_oid(cell), table);
+  for (const Oid oid : oids(tables)) add_size(oid, table);
   if (!table->analysed || list_length(tables) == 1) {
     table->rows = std::max(table->rows, input->tuples);
     table->pages = std::max(table->pages, static_cast<double>(input->pages));
@@ -135,9 +133,8 @@ bool is_time(Oid type) {
 AttrNumber only_column(Node* node) {
   AttrNumber out = 0;
   List* vars = pull_var_clause(node, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
-  ListCell* cell;
-  foreach (cell, vars) {
-    const AttrNumber attnum = lfirst_node(Var, cell)->varattno;
+  for (Var* item : of_list<Var>(vars)) {
+    const AttrNumber attnum = item->varattno;
     if (attnum <= 0 || (out != 0 && attnum != out)) return 0;
     out = attnum;
   }
@@ -189,17 +186,15 @@ class Options {
 
  private:
   bool try_fitted() {
-    ListCell* cell;
-    foreach (cell, table_->entries) {
-      const auto& entry = *static_cast<const CatalogEntry*>(lfirst(cell));
-      if (!has_every_row(entry)) continue;
-      const PlainQuery* query = reader_.question(entry);
+    for (const CatalogEntry* entry : of_list<const CatalogEntry>(table_->entries)) {
+      if (!has_every_row(*entry)) continue;
+      const PlainQuery* query = reader_.question(*entry);
       if (query == nullptr || puts_variances_together(*query)) continue;
-      if (entry.settings.plain_sql) {
+      if (entry->settings.plain_sql) {
         demand_->answered = true;
         return true;
       }
-      add(density(entry.key, true), nullptr, 0, false);
+      add(density(entry->key, true), nullptr, 0, false);
     }
     return false;
   }
@@ -208,14 +203,12 @@ class Options {
   // runs (answer_query.cpp).
   bool puts_variances_together(const PlainQuery& query) const {
     bool has_variance = false;
-    ListCell* cell;
-    foreach (cell, query.aggregates) {
-      const PlainAnswer answer = static_cast<const PlainAggregate*>(lfirst(cell))->answer;
+    for (const PlainAggregate* entry : of_list<const PlainAggregate>(query.aggregates)) {
+      const PlainAnswer answer = entry->answer;
       has_variance |= answer == PlainAnswer::variance || answer == PlainAnswer::stddev;
     }
     if (!has_variance) return false;
-    foreach (cell, query.bounds) {
-      const auto* bound = static_cast<const PlainBound*>(lfirst(cell));
+    for (const PlainBound* bound : of_list<const PlainBound>(query.bounds)) {
       if (bound->any && bound->type != kde::ValueType::category) return true;
     }
     if (query.by_groups) return false;
@@ -225,9 +218,7 @@ class Options {
   }
 
   bool is_one_value(const KeyColumn& column) const {
-    ListCell* cell;
-    foreach (cell, reader_.conditions()) {
-      const auto* c = static_cast<const Condition*>(lfirst(cell));
+    for (const Condition* c : of_list<const Condition>(reader_.conditions())) {
       if (c->compares && !c->any && c->strategy == BTEqualStrategyNumber && is_named(c->named) &&
           same_column(reader_.column_of(c->named), column))
         return true;
@@ -244,9 +235,7 @@ class Options {
 
   // What the query has, by which densities are tried.
   void collect() {
-    ListCell* cell;
-    foreach (cell, reader_.aggregates()) {
-      auto* a = static_cast<Asked*>(lfirst(cell));
+    for (Asked* a : of_list<Asked>(reader_.aggregates())) {
       if (!a->of_column) continue;
       const Aggref* aggregate = IsA(a->node, Aggref)
                                     ? castNode(Aggref, reinterpret_cast<Node*>(a->node))
@@ -258,16 +247,14 @@ class Options {
                       (name != nullptr && (strcmp(name, "min") == 0 || strcmp(name, "max") == 0));
       aggregated_.add(a->named, of, kde::kMaxColumns);
     }
-    foreach (cell, reader_.groups()) {
-      Node* node = static_cast<Node*>(lfirst(cell));
+    for (Node* node : of_list<Node>(reader_.groups())) {
       has_constants_ = has_constants_ || has_parameters(node, nullptr);
       groupings_ = lappend(groupings_, node);
       add_column_of(node);
       const Named named = reader_.name_of(node);
       if (is_named(named) && is_category(named)) add_range(named, node);
     }
-    foreach (cell, reader_.conditions()) {
-      const auto* c = static_cast<const Condition*>(lfirst(cell));
+    for (const Condition* c : of_list<const Condition>(reader_.conditions())) {
       if (c->compares && is_named(c->named)) add_range(c->named, side_of(*c));
       if (c->compares && c->side != nullptr) add_column_of(c->side);
       if (!c->compares) add_categories(reinterpret_cast<Node*>(c->clause));
@@ -280,9 +267,7 @@ class Options {
 
   void add_categories(Node* clause) {
     List* vars = pull_var_clause(clause, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
-    ListCell* cell;
-    foreach (cell, vars) {
-      Node* node = static_cast<Node*>(lfirst(cell));
+    for (Node* node : of_list<Node>(vars)) {
       const Named named = reader_.name_of(node);
       if (is_category(named)) add_range(named, node);
     }
@@ -343,9 +328,7 @@ class Options {
       Names none;
       Names by;
       bool buckets = false;
-      ListCell* cell;
-      foreach (cell, groupings_) {
-        Node* node = static_cast<Node*>(lfirst(cell));
+      for (Node* node : of_list<Node>(groupings_)) {
         const Named named = reader_.name_of(node);
         if (is_same(named, x) ||
             (x.attnum != 0 && reader_.has_steps(x.attnum) && is_bucket(node, x.attnum)))
@@ -363,9 +346,7 @@ class Options {
   // What conditions are on, but those on x.
   Names conditions_but(const Named& x) const {
     Names out;
-    ListCell* cell;
-    foreach (cell, reader_.conditions()) {
-      const auto* c = static_cast<const Condition*>(lfirst(cell));
+    for (const Condition* c : of_list<const Condition>(reader_.conditions())) {
       if (is_of(*c, x)) continue;
       if (c->compares && c->named.attnum == 0 && c->named.text != nullptr) {
         out.add(c->named, side_of(*c), kde::kMaxGroupBy);
@@ -373,9 +354,7 @@ class Options {
       }
       List* vars = pull_var_clause(reinterpret_cast<Node*>(c->clause),
                                    PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
-      ListCell* var;
-      foreach (var, vars) {
-        Node* node = static_cast<Node*>(lfirst(var));
+      for (Node* node : of_list<Node>(vars)) {
         out.add(reader_.name_of(node), node, kde::kMaxGroupBy);
       }
     }
@@ -385,9 +364,7 @@ class Options {
   // The rest of the conditions as a filter; null: they are none.
   const char* filter_but(const Named& x, const Names& by) const {
     List* rest = NIL;
-    ListCell* cell;
-    foreach (cell, reader_.conditions()) {
-      const auto* c = static_cast<const Condition*>(lfirst(cell));
+    for (const Condition* c : of_list<const Condition>(reader_.conditions())) {
       if (is_of(*c, x) || (c->compares && by.has(c->named))) continue;
       // Ranges move on, and there would be a density for each.
       if (c->compares &&
@@ -444,9 +421,7 @@ class Options {
   double share_of(const Named& x, bool* is_tenth) const {
     constexpr double kTenth = 0.1;
     List* clauses = NIL;
-    ListCell* cell;
-    foreach (cell, reader_.conditions()) {
-      const auto* c = static_cast<const Condition*>(lfirst(cell));
+    for (const Condition* c : of_list<const Condition>(reader_.conditions())) {
       if (!is_of(*c, x) || c->strategy == 0) continue;
       Node* clause = reinterpret_cast<Node*>(c->clause);
       if (has_parameters(clause, nullptr)) *is_tenth = true;
@@ -464,9 +439,7 @@ class Options {
     Names all;
     double share = 1;
     bool is_tenth = false;
-    ListCell* cell;
-    foreach (cell, reader_.conditions()) {
-      const auto* c = static_cast<const Condition*>(lfirst(cell));
+    for (const Condition* c : of_list<const Condition>(reader_.conditions())) {
       if (!c->compares) return;
       if (!all.has(c->named)) {
         bool unknown = false;
@@ -516,11 +489,9 @@ class Options {
     out->pages = table_->pages;
     out->guessed = !table_->analysed;
     if (fitted) return out;
-    ListCell* cell;
-    foreach (cell, table_->entries) {
-      const auto& entry = *static_cast<const CatalogEntry*>(lfirst(cell));
-      if (same_key(entry.key, key)) keep(out, entry.key);
-      out->own_is_fitted = out->own_is_fitted || same_key(entry.key, ungrouped(key));
+    for (const CatalogEntry* entry : of_list<const CatalogEntry>(table_->entries)) {
+      if (same_key(entry->key, key)) keep(out, entry->key);
+      out->own_is_fitted = out->own_is_fitted || same_key(entry->key, ungrouped(key));
     }
     return out;
   }
@@ -582,11 +553,9 @@ class Options {
 // Of the relation, all that its part of the query has.
 Bitmapset* columns_of(const PlainReader& reader, const RelOptInfo* input, PathTarget* target) {
   Bitmapset* out = nullptr;
-  ListCell* cell;
   pull_varattnos(reinterpret_cast<Node*>(target->exprs), input->relid, &out);
-  foreach (cell, input->baserestrictinfo)
-    pull_varattnos(reinterpret_cast<Node*>(lfirst_node(RestrictInfo, cell)->clause), input->relid,
-                   &out);
+  for (RestrictInfo* item : of_list<RestrictInfo>(input->baserestrictinfo))
+    pull_varattnos(reinterpret_cast<Node*>(item->clause), input->relid, &out);
   pull_varattnos(reinterpret_cast<Node*>(reader.groups()), input->relid, &out);
   return out;
 }
@@ -648,9 +617,7 @@ AdvisedDensity* advised_density(Advice* advice, const DensityKey& key, bool fitt
     bare.column[key.columns + i] = key.column[key.first_group() + i];
   const char* identity = psprintf("%u %d %s", key.relation, fitted ? 1 : 0, key_identity(bare));
   const uint32 hash = string_hash(identity, strlen(identity) + 1);
-  ListCell* cell;
-  foreach (cell, advice->densities) {
-    auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
+  for (AdvisedDensity* density : of_list<AdvisedDensity>(advice->densities)) {
     if (density->hash == hash && strcmp(density->identity, identity) == 0) return density;
   }
   MemoryContext caller = MemoryContextSwitchTo(advice->memory);

@@ -57,10 +57,9 @@ bool see(Node* node, void* state) {
 
 double pages_of(Oid relation) {
   double out = 0;
-  ListCell* cell;
   List* tables = find_all_inheritors(relation, NoLock, nullptr);
-  foreach (cell, tables) {
-    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(cell)));
+  for (const Oid oid : oids(tables)) {
+    HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
     if (!HeapTupleIsValid(tuple)) continue;
     out += reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relpages;
     ReleaseSysCache(tuple);
@@ -114,15 +113,13 @@ void read(Advice* advice, AdvisedStatement* statement, Unknown unknown) {
   bool joins;
   demands_of(advice, statement, with_bucket_constants(query), &joins);
   double answered = 0;
-  ListCell* cell;
-  foreach (cell, statement->demands) {
-    const auto* demand = static_cast<const AdvisedDemand*>(lfirst(cell));
+  for (const AdvisedDemand* demand : of_list<const AdvisedDemand>(statement->demands)) {
     seen.tables = list_delete_oid(seen.tables, demand->relation);
     answered += demand->pages;
     if (statement->why == nullptr) statement->why = demand->why;
   }
   double rest = 0;
-  foreach (cell, seen.tables) rest += pages_of(lfirst_oid(cell));
+  for (const Oid oid : oids(seen.tables)) rest += pages_of(oid);
   if (statement->why == nullptr && (statement->demands == NIL || rest > kSmall * answered))
     statement->why = joins ? "it joins tables" : "it reads rows beside what it counts and adds up";
 }
@@ -180,9 +177,7 @@ void read_statement(Advice* advice, AdvisedStatement* statement) {
     statement->why = "it cannot be read";
     return;
   }
-  ListCell* cell;
-  foreach (cell, statement->demands) {
-    auto* demand = static_cast<AdvisedDemand*>(lfirst(cell));
+  for (AdvisedDemand* demand : of_list<AdvisedDemand>(statement->demands)) {
     if (is_readable(*demand)) continue;
     demand->options = NIL;
     statement->why = "it is of a table that the current user may not read";

@@ -87,9 +87,7 @@ struct Known {
 };
 
 const char* text_of(List* known, int number) {
-  ListCell* cell;
-  foreach (cell, known) {
-    const auto* k = static_cast<const Known*>(lfirst(cell));
+  for (const Known* k : of_list<const Known>(known)) {
     if (k->number == number) return k->text;
   }
   return nullptr;
@@ -180,10 +178,8 @@ List* places_in(Node* node, bool constants) {
 Node* anonymous(Node* node) {
   Node* copy = static_cast<Node*>(copyObjectImpl(node));
   List* found = places_in(copy, true);
-  ListCell* cell;
-  foreach (cell, found) {
+  for (ParamRef* place : of_list<ParamRef>(found)) {
     static_assert(sizeof(ParamRef) <= sizeof(A_Const));
-    auto* place = static_cast<ParamRef*>(lfirst(cell));
     place->type = T_ParamRef;
     place->number = 0;
     place->location = -1;
@@ -251,9 +247,7 @@ bool learn_all(Node* node, void* state) {
   if (node == nullptr) return false;
   if (IsA(node, SelectStmt)) {
     auto* select = castNode(SelectStmt, node);
-    ListCell* cell;
-    foreach (cell, select->groupClause) {
-      Node* group = static_cast<Node*>(lfirst(cell));
+    for (Node* group : of_list<Node>(select->groupClause)) {
       List* places = places_in(group, true);
       if (places == NIL || IsA(group, A_Const)) continue;
       Likeness like = {anonymous(group), places, static_cast<List**>(state)};
@@ -286,10 +280,8 @@ bool mend(Node* node, void* state) {
 // One after the other, as those that are missing have no type.
 void number_anew(RawStmt* statement) {
   List* old = NIL;
-  ListCell* cell;
   List* found = places_in(statement->stmt, false);
-  foreach (cell, found) {
-    auto* parameter = lfirst_node(ParamRef, cell);
+  for (ParamRef* parameter : of_list<ParamRef>(found)) {
     int at = 0;
     while (at < list_length(old) && list_nth_int(old, at) != parameter->number) ++at;
     if (at == list_length(old)) old = lappend_int(old, parameter->number);

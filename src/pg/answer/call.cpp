@@ -83,9 +83,8 @@ const DensityKey* grouped_key(const DensityKey& asked) {
   StringInfoData names;
   initStringInfo(&names);
   int n = 0;
-  ListCell* cell;
-  foreach (cell, entries) {
-    const DensityKey& key = static_cast<const CatalogEntry*>(lfirst(cell))->key;
+  for (const CatalogEntry* item : of_list<const CatalogEntry>(entries)) {
+    const DensityKey& key = item->key;
     if (key.groups == 0 || !same_key(asked.groups > 0 ? key : ungrouped(key), asked)) continue;
     // Who may not read what groups are by does not hear that there are some.
     if (!is_readable(key)) continue;

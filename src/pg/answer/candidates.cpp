@@ -54,9 +54,7 @@ bool is_better(const Question& q, const Standing& a, const Standing& b) {
 
 // The candidates among which more than the number of columns decides.
 bool has_rival(const Question& q, List* all, const Candidate* c) {
-  ListCell* cell;
-  foreach (cell, all) {
-    const auto* other = static_cast<const Candidate*>(lfirst(cell));
+  for (const Candidate* other : of_list<const Candidate>(all)) {
     if (other != c && other->covers() && !other->outdated && other->beyond(q) == c->beyond(q))
       return true;
   }
@@ -74,10 +72,8 @@ List* catalog_list_now(Oid relation) {
 
 List* read_candidates(const Question& q) {
   List* all = NIL;
-  ListCell* cell;
   List* entries = catalog_list_now(q.asked.relation);
-  foreach (cell, entries) {
-    const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
+  for (const CatalogEntry* entry : of_list<const CatalogEntry>(entries)) {
     // The column's own density is beside that of its groups.
     if (entry->key.groups == 0) all = lappend(all, candidate_of(q, entry));
   }
@@ -227,9 +223,7 @@ AnsweringDensity find_density(const Question& q, Form wanted) {
   found = {};
   if (find_exactly(q, &found)) return found;
   const Candidate* best = nullptr;
-  ListCell* cell;
-  foreach (cell, list_candidates(q)) {
-    const auto* candidate = static_cast<const Candidate*>(lfirst(cell));
+  for (const Candidate* candidate : of_list<const Candidate>(list_candidates(q))) {
     if (wanted == Form::joint && candidate->key->columns < 2) continue;
     best = candidate;
     break;

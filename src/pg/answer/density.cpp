@@ -25,9 +25,8 @@ void check_measures_readable(const DensityKey& key) {
   if (push) PushActiveSnapshot(GetTransactionSnapshot());
   List* entries = catalog_list(key.relation, GetActiveSnapshot());
   if (push) PopActiveSnapshot();
-  ListCell* cell;
-  foreach (cell, entries) {
-    const DensityKey& stored = static_cast<const CatalogEntry*>(lfirst(cell))->key;
+  for (const CatalogEntry* item : of_list<const CatalogEntry>(entries)) {
+    const DensityKey& stored = item->key;
     if (same_key(stored, key)) return check_readable(stored);
   }
   raise_not_fitted(key);

@@ -51,9 +51,7 @@ const char* number_of(kde::ValueType type, const char* column) {
 // other sessions' temporary tables no query reads.)
 void check_may_read(Oid relation) {
   if (!IsParallelWorker()) return;
-  ListCell* cell;
-  foreach (cell, find_all_inheritors(relation, AccessShareLock, nullptr)) {
-    const Oid child = lfirst_oid(cell);
+  for (const Oid child : oids(find_all_inheritors(relation, AccessShareLock, nullptr))) {
     const bool foreign = get_rel_relkind(child) == RELKIND_FOREIGN_TABLE;
     if (foreign || (get_rel_persistence(child) == RELPERSISTENCE_TEMP &&
                     isTempNamespace(get_rel_namespace(child))))

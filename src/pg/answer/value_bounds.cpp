@@ -153,9 +153,8 @@ class Condition {
       const auto* e = reinterpret_cast<BoolExpr*>(node);
       if (e->boolop == NOT_EXPR) return says_not(static_cast<Node*>(linitial(e->args)));
       Said any = says(static_cast<Node*>(linitial(e->args)));
-      ListCell* cell;
-      foreach (cell, e->args) {
-        const Said one = says(static_cast<Node*>(lfirst(cell)));
+      for (Node* element : of_list<Node>(e->args)) {
+        const Said one = says(element);
         if (e->boolop == AND_EXPR) out.narrow(one);
         any.take_in(one);
       }
@@ -427,12 +426,11 @@ Checked bounds_of_column(Oid relation, AttrNumber attnum, kde::ValueType type, S
   List* tables = find_all_inheritors(relation, NoLock, nullptr);
   out.bounds = list_length(tables) > kMostTables ? bounds_of_type(type) : kde::ValueBounds();
   if (list_length(tables) > kMostTables) return out;
-  ListCell* cell;
-  foreach (cell, tables) {
+  for (const Oid oid : oids(tables)) {
     CHECK_FOR_INTERRUPTS();
     // A partitioned table has no rows of its own.
-    if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE) continue;
-    const Checked one = bounds_in(lfirst_oid(cell), column, type, snapshot);
+    if (get_rel_relkind(oid) == RELKIND_PARTITIONED_TABLE) continue;
+    const Checked one = bounds_in(oid, column, type, snapshot);
     out.bounds.take_in(one.bounds);
     out.read_one_by(one.newest);
   }

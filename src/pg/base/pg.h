@@ -38,6 +38,7 @@ extern "C" {
 }
 
 #include "pg/base/compat.h"
+#include "pg/base/of_list.h"
 
 #include "core/status.h"
 

@@ -107,9 +107,7 @@ char* labels_changed(const char* then, const char* numbers, int k, List* now) {
 char* line_changed(const char* then, List* now) {
   const Size length = name_length(then);
   const char* found = nullptr;
-  ListCell* cell;
-  foreach (cell, now) {
-    const char* line = static_cast<const char*>(lfirst(cell));
+  for (const char* line : of_list<const char>(now)) {
     if (name_length(line) == length && strncmp(line, then, length) == 0) found = line;
   }
   if (found != nullptr && strcmp(found, then) == 0) return nullptr;
@@ -230,10 +228,8 @@ ArrayType* as_fitted(const DensityKey& wanted) {
 const char* settings_in(ArrayType* fitted) {
   StringInfoData text;
   initStringInfo(&text);
-  ListCell* cell;
   List* lines = texts_of_array(fitted);
-  foreach (cell, lines) {
-    const char* line = static_cast<const char*>(lfirst(cell));
+  for (const char* line : of_list<const char>(lines)) {
     if (begins(line, kSetting))
       appendStringInfo(&text, "%s%s", text.len > 0 ? "\n" : "", line + strlen(kSetting));
   }

@@ -94,12 +94,9 @@ Node* order_arms(Relation relation, BoolExpr* expression) {
     arms = lappend(arms, arm);
   };
   const bool any_order = !may_fail(reinterpret_cast<Node*>(expression), nullptr);
-  ListCell* cell;
-  foreach (cell, expression->args) {
-    Node* node = static_cast<Node*>(lfirst(cell));
+  for (Node* node : of_list<Node>(expression->args)) {
     if (IsA(node, BoolExpr) && castNode(BoolExpr, node)->boolop == expression->boolop) {
-      ListCell* inner;
-      foreach (inner, castNode(BoolExpr, node)->args) add(static_cast<Node*>(lfirst(inner)));
+      for (Node* element : of_list<Node>(castNode(BoolExpr, node)->args)) add(element);
     } else {
       add(node);
     }
@@ -107,8 +104,7 @@ Node* order_arms(Relation relation, BoolExpr* expression) {
   if (any_order) list_sort(arms, compare_arms);
   List* kept = NIL;
   const char* last = nullptr;
-  foreach (cell, arms) {
-    const auto* arm = static_cast<const Arm*>(lfirst(cell));
+  for (const Arm* arm : of_list<const Arm>(arms)) {
     if (!any_order || last == nullptr || strcmp(last, arm->text) != 0)
       kept = lappend(kept, arm->node);
     last = arm->text;

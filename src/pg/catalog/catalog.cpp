@@ -165,9 +165,7 @@ namespace {
 // The first entry of a relation that is wanted(), in its newest state; null: there is none.
 template <typename Wanted>
 CatalogEntry* find_entry(Oid relation, Wanted wanted) {
-  ListCell* cell;
-  foreach (cell, catalog_list(relation)) {
-    auto* entry = static_cast<CatalogEntry*>(lfirst(cell));
+  for (CatalogEntry* entry : of_list<CatalogEntry>(catalog_list(relation))) {
     if (wanted(*entry)) return entry;
   }
   return nullptr;
@@ -262,15 +260,13 @@ bool catalog_try_lock(const DensityKey& key) {
 
 void catalog_lock_all(List* keys) {
   List* tags = NIL;
-  ListCell* cell;
-  foreach (cell, keys) {
+  for (const DensityKey* item : of_list<const DensityKey>(keys)) {
     auto* tag = static_cast<LOCKTAG*>(palloc(sizeof(LOCKTAG)));
-    *tag = lock_tag(*static_cast<const DensityKey*>(lfirst(cell)));
+    *tag = lock_tag(*item);
     tags = lappend(tags, tag);
   }
   list_sort(tags, compare_tags);
-  foreach (cell, tags)
-    (void)LockAcquire(static_cast<LOCKTAG*>(lfirst(cell)), ExclusiveLock, false, false);
+  for (LOCKTAG* item : of_list<LOCKTAG>(tags)) (void)LockAcquire(item, ExclusiveLock, false, false);
   list_free_deep(tags);
   AcceptInvalidationMessages();
 }

@@ -216,9 +216,7 @@ bool is_taken(Relation catalog, Oid relation, HeapTuple tuple) {
 }
 
 void insert_renamed(Relation catalog, Oid relation, List* rows) {
-  ListCell* cell;
-  foreach (cell, rows) {
-    auto* tuple = static_cast<HeapTuple>(lfirst(cell));
+  for (HeapTupleData* tuple : of_list<HeapTupleData>(rows)) {
     if (is_taken(catalog, relation, tuple)) {
       upkeep_remove(id_of(tuple, RelationGetDescr(catalog)));
     } else {

@@ -129,9 +129,8 @@ List* tables_of_type(Oid type) {
 
 // A rename reaches the children of a table.
 void follow_renames(Oid relation) {
-  ListCell* cell;
-  foreach (cell, find_all_inheritors(relation, NoLock, nullptr))
-    catalog_follow_renames(lfirst_oid(cell));
+  for (const Oid oid : oids(find_all_inheritors(relation, NoLock, nullptr)))
+    catalog_follow_renames(oid);
 }
 
 // pg_restore --disable-triggers enables them when it is through, and what it left in the door can
@@ -161,8 +160,7 @@ void take_in_what_is_left() {
 
 void follow_alter_of(Oid classid, Oid object) {
   if (classid == TypeRelationId) {
-    ListCell* cell;
-    foreach (cell, tables_of_type(object)) follow_renames(lfirst_oid(cell));
+    for (const Oid oid : oids(tables_of_type(object))) follow_renames(oid);
     return;
   }
   if (classid != RelationRelationId) return;

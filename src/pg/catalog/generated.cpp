@@ -76,8 +76,7 @@ GeneratedColumns read_generated(Oid relation, const List* members) {
   if (!has_virtual(relation)) return out;
   int room = 0;
   Relation defaults = table_open(AttrDefaultRelationId, AccessShareLock);
-  ListCell* cell;
-  foreach (cell, members) read_one(defaults, lfirst_oid(cell), &room, &out);
+  for (const Oid oid : oids(members)) read_one(defaults, oid, &room, &out);
   table_close(defaults, AccessShareLock);
   std::sort(out.column, out.column + out.count,
             [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });

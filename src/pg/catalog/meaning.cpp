@@ -39,9 +39,8 @@ constexpr unsigned kTimeZone = 1, kDateStyle = 2, kIntervalStyle = 4, kFloatDigi
                    kByteaOutput = 16, kLcMonetary = 32, kLcNumeric = 64, kLcTime = 128,
                    kTextSearch = 256, kEverySetting = 511;
 void add_line(Meaning* m, char* line) {
-  ListCell* cell;
-  foreach (cell, m->lines)
-    if (strcmp(static_cast<const char*>(lfirst(cell)), line) == 0) return;
+  for (const char* known : of_list<const char>(m->lines))
+    if (strcmp(known, line) == 0) return;
   m->lines = lappend(m->lines, line);
 }
 
@@ -86,10 +85,9 @@ void add_collation(Meaning* m, Oid collation) {
 // The labels' numbers in this database, which stay where a label is renamed.
 List* label_numbers(Oid type, List* labels) {
   List* out = NIL;
-  ListCell* cell;
-  foreach (cell, labels) {
+  for (char* label : of_list<char>(labels)) {
     const Oid oid = GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid, ObjectIdGetDatum(type),
-                                    CStringGetDatum(static_cast<char*>(lfirst(cell))));
+                                    CStringGetDatum(label));
     out = lappend(out, psprintf("%u", oid));
   }
   return out;
@@ -303,9 +301,8 @@ List* arguments_of(Node* node) {
 
 unsigned settings_of_arguments(Node* node) {
   unsigned all = 0;
-  ListCell* cell;
-  foreach (cell, arguments_of(node))
-    all |= settings_of_text(exprType(static_cast<Node*>(lfirst(cell))));
+  for (Node* element : of_list<Node>(arguments_of(node)))
+    all |= settings_of_text(exprType(element));
   return all;
 }
 
@@ -355,8 +352,7 @@ void add_called(Meaning* m, Oid catalog, Oid object) {
   }
   systable_endscan(scan);
   table_close(depend, AccessShareLock);
-  ListCell* cell;
-  foreach (cell, called) add_function(m, lfirst_oid(cell));
+  for (const Oid oid : oids(called)) add_function(m, oid);
 }
 
 // A function's definition may change under the same name.
@@ -405,11 +401,10 @@ void add_domain(Meaning* m, Oid type) {
       numbers = lappend_oid(numbers, reinterpret_cast<Form_pg_constraint>(GETSTRUCT(tuple))->oid);
     systable_endscan(scan);
     table_close(constraints, AccessShareLock);
-    ListCell* cell;
-    foreach (cell, numbers) {
-      texts = lappend(texts, TextDatumGetCString(DirectFunctionCall1(
-                                 pg_get_constraintdef, ObjectIdGetDatum(lfirst_oid(cell)))));
-      add_called(m, ConstraintRelationId, lfirst_oid(cell));
+    for (const Oid oid : oids(numbers)) {
+      texts = lappend(texts, TextDatumGetCString(
+                                 DirectFunctionCall1(pg_get_constraintdef, ObjectIdGetDatum(oid))));
+      add_called(m, ConstraintRelationId, oid);
     }
     if (texts != NIL) add_line(m, psprintf("domain %s=%s", type_name(type), list_as_array(texts)));
     type = type_beneath(type);

@@ -26,9 +26,8 @@ int compare_names(const ListCell* a, const ListCell* b) {
 // Names of those that share at least so many columns.
 List* names_of(List* entries, const DensityKey& wanted, int least) {
   List* names = NIL;
-  ListCell* cell;
-  foreach (cell, entries) {
-    const DensityKey& fitted = static_cast<const CatalogEntry*>(lfirst(cell))->key;
+  for (const CatalogEntry* item : of_list<const CatalogEntry>(entries)) {
+    const DensityKey& fitted = item->key;
     if (shared_columns(wanted, fitted) >= least && is_readable(fitted))
       names = lappend(names, display_name(fitted));
   }
@@ -38,9 +37,8 @@ List* names_of(List* entries, const DensityKey& wanted, int least) {
 
 // Of the density that a key finds, where it may be read; null: there is none.
 const DensityKey* readable_there(const DensityKey& wanted) {
-  ListCell* cell;
-  foreach (cell, catalog_list(wanted.relation)) {
-    const DensityKey& fitted = static_cast<const CatalogEntry*>(lfirst(cell))->key;
+  for (const CatalogEntry* entry : of_list<const CatalogEntry>(catalog_list(wanted.relation))) {
+    const DensityKey& fitted = entry->key;
     if (same_key(fitted, wanted) && is_readable(fitted)) return &fitted;
   }
   return nullptr;

@@ -64,9 +64,8 @@ Tables tables_of(Relation relation) {
   list_sort(members, list_oid_cmp);
   Tables tables = {};
   tables.item = static_cast<Table*>(palloc(list_length(members) * sizeof(Table)));
-  ListCell* cell;
-  foreach (cell, members) {
-    Relation member = relation_open(lfirst_oid(cell), NoLock);
+  for (const Oid oid : oids(members)) {
+    Relation member = relation_open(oid, NoLock);
     if (member->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !RELATION_IS_OTHER_TEMP(member))
       tables.item[tables.count++] = {RelationGetRelid(member), false, false};
     relation_close(member, NoLock);
@@ -123,14 +122,12 @@ bool calls_added_in(int cache, Oid key, std::initializer_list<AttrNumber> column
 // and virtual generated columns. Whether functions that are not the server's own stand in them.
 bool planning_calls_added(Relation table) {
   const Oid relation = RelationGetRelid(table);
-  ListCell* cell;
-  foreach (cell, RelationGetIndexList(table)) {
-    if (calls_added_in(INDEXRELID, lfirst_oid(cell),
-                       {Anum_pg_index_indexprs, Anum_pg_index_indpred}))
+  for (const Oid oid : oids(RelationGetIndexList(table))) {
+    if (calls_added_in(INDEXRELID, oid, {Anum_pg_index_indexprs, Anum_pg_index_indpred}))
       return true;
   }
-  foreach (cell, RelationGetStatExtList(table)) {
-    if (calls_added_in(STATEXTOID, lfirst_oid(cell), {Anum_pg_statistic_ext_stxexprs})) return true;
+  for (const Oid oid : oids(RelationGetStatExtList(table))) {
+    if (calls_added_in(STATEXTOID, oid, {Anum_pg_statistic_ext_stxexprs})) return true;
   }
   if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE &&
       calls_added_in(PARTRELID, relation, {Anum_pg_partitioned_table_partexprs}))
@@ -148,9 +145,8 @@ bool planning_calls_added(Relation table) {
 
 bool planning_tree_calls_added(Relation root) {
   bool calls = false;
-  ListCell* cell;
-  foreach (cell, find_all_inheritors(RelationGetRelid(root), NoLock, nullptr)) {
-    Relation member = relation_open(lfirst_oid(cell), NoLock);
+  for (const Oid each : oids(find_all_inheritors(RelationGetRelid(root), NoLock, nullptr))) {
+    Relation member = relation_open(each, NoLock);
     calls = calls || planning_calls_added(member);
     relation_close(member, NoLock);
   }
@@ -186,9 +182,8 @@ bool scans_table(const Scan* scan, double rows_each, Scanned* scanned) {
     return table->scanned = true;
   }
   if (!(rows_each > 0) || !is_heap(entry->relid)) return false;
-  ListCell* cell;
-  foreach (cell, scanned->beneath) {
-    if (static_cast<const TableBeneath*>(lfirst(cell))->relation == entry->relid) return false;
+  for (const TableBeneath* item : of_list<const TableBeneath>(scanned->beneath)) {
+    if (item->relation == entry->relid) return false;
   }
   auto* beneath = static_cast<TableBeneath*>(palloc(sizeof(TableBeneath)));
   *beneath = {entry->relid, static_cast<int64>(std::ceil(Min(Max(rows_each, 1.0), 1e9)))};
@@ -199,9 +194,8 @@ bool scans_table(const Scan* scan, double rows_each, Scanned* scanned) {
 bool scans_tables(const Plan* plan, double rows_each, Scanned* scanned);
 
 bool scan_tables(const List* plans, double rows_each, Scanned* scanned) {
-  ListCell* cell;
-  foreach (cell, plans) {
-    if (!scans_tables(static_cast<const Plan*>(lfirst(cell)), rows_each, scanned)) return false;
+  for (const Plan* entry : of_list<const Plan>(plans)) {
+    if (!scans_tables(entry, rows_each, scanned)) return false;
   }
   return true;
 }
@@ -216,8 +210,7 @@ bool scans_beneath(const CustomScan* scan, double rows_each, Scanned* scanned) {
     if (table != nullptr) table->stood_for = true;
   }
   double rows = 0;
-  ListCell* cell;
-  foreach (cell, scan->custom_plans) rows += static_cast<const Plan*>(lfirst(cell))->plan_rows;
+  for (const Plan* item : of_list<const Plan>(scan->custom_plans)) rows += item->plan_rows;
   const double each = scan->scan.plan.plan_rows / Max(rows, 1.0);
   return scan_tables(scan->custom_plans, Max(rows_each, 1.0) * Max(each, 1.0), scanned);
 }
@@ -268,9 +261,7 @@ bool others_are_empty(const Tables& tables) {
 // False if somebody has, or there is nothing to plan without asking another server.
 bool lock_for_look(Oid relation) {
   if (!ConditionalLockRelationOid(relation, AccessShareLock)) return false;
-  ListCell* cell;
-  foreach (cell, find_all_inheritors(relation, NoLock, nullptr)) {
-    const Oid member = lfirst_oid(cell);
+  for (const Oid member : oids(find_all_inheritors(relation, NoLock, nullptr))) {
     if (member != relation && !ConditionalLockRelationOid(member, AccessShareLock)) return false;
     const char kind = get_rel_relkind(member);
     if (kind == '\0' || kind == RELKIND_FOREIGN_TABLE) return false;
@@ -329,10 +320,9 @@ RowsSeem look_in_passing(Oid relation, PlanFunctions functions, List** beneath) 
   CurrentResourceOwner = caller;
   ResourceOwnerDelete(own);
   MemoryContextSwitchTo(previous);
-  ListCell* cell;
-  foreach (cell, found) {
+  for (const TableBeneath* item : of_list<const TableBeneath>(found)) {
     auto* table = static_cast<TableBeneath*>(palloc(sizeof(TableBeneath)));
-    *table = *static_cast<const TableBeneath*>(lfirst(cell));
+    *table = *item;
     *beneath = lappend(*beneath, table);
   }
   MemoryContextDelete(context);

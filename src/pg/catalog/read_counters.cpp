@@ -135,14 +135,12 @@ Counters read_counters(Oid relation, AskPlanner ask, const Counters* then) {
   out.leaf = static_cast<LeafCounters*>(
       palloc0(sizeof(LeafCounters) * (list_length(members) + list_length(beneath))));
   out.known = true;
-  ListCell* cell;
-  foreach (cell, members) {
+  for (const Oid oid : oids(members)) {
     bool has_rows = false;
-    if (!read_leaf(lfirst_oid(cell), &out.leaf[out.leaves], &has_rows, &out)) continue;
+    if (!read_leaf(oid, &out.leaf[out.leaves], &has_rows, &out)) continue;
     if (has_rows) ++out.leaves;
   }
-  foreach (cell, beneath) {
-    const auto* table = static_cast<const TableBeneath*>(lfirst(cell));
+  for (const TableBeneath* table : of_list<const TableBeneath>(beneath)) {
     bool has_rows = false;
     if (!read_leaf(table->relation, &out.leaf[out.leaves], &has_rows, &out)) continue;
     out.leaf[out.leaves++].rows_each = table->rows_each;

@@ -88,14 +88,12 @@ List* read_shards(Oid relation, MemoryContext out) {
 List* only(List* shards, List* wanted) {
   if (wanted == NIL) return shards;
   List* out = NIL;
-  ListCell* cell;
   int i = 0;
-  foreach (cell, shards) {
-    const auto* shard = static_cast<const Shard*>(lfirst(cell));
+  for (Shard* shard : of_list<Shard>(shards)) {
     while (i < list_length(wanted) && *static_cast<int64*>(list_nth(wanted, i)) < shard->number)
       ++i;
     if (i < list_length(wanted) && *static_cast<int64*>(list_nth(wanted, i)) == shard->number)
-      out = lappend(out, lfirst(cell));
+      out = lappend(out, shard);
   }
   return out;
 }
@@ -131,14 +129,10 @@ void append_shard(Session* session, const Shard& shard, const char* expression) 
 // Gives the shards of each node to a few sessions in turn.
 List* make_sessions(List* shards, const char* expression) {
   List* sessions = NIL;
-  ListCell* cell;
-  foreach (cell, shards) {
-    const auto* shard = static_cast<const Shard*>(lfirst(cell));
+  for (const Shard* shard : of_list<const Shard>(shards)) {
     Session* least = nullptr;
     int of_node = 0;
-    ListCell* other;
-    foreach (other, sessions) {
-      auto* session = static_cast<Session*>(lfirst(other));
+    for (Session* session : of_list<Session>(sessions)) {
       if (session->node_id != shard->node_id) continue;
       ++of_node;
       if (least == nullptr || session->shards < least->shards) least = session;
@@ -155,8 +149,7 @@ List* make_sessions(List* shards, const char* expression) {
     }
     append_shard(least, *shard, expression);
   }
-  foreach (cell, sessions)
-    appendStringInfoString(&static_cast<Session*>(lfirst(cell))->command, ") AS x");
+  for (Session* item : of_list<Session>(sessions)) appendStringInfoString(&item->command, ") AS x");
   return sessions;
 }
 
@@ -218,8 +211,7 @@ List* shards_of(Oid relation) {
   SPI_finish();
   settings.end();
   List* out = NIL;
-  ListCell* cell;
-  foreach (cell, shards) out = lappend(out, &static_cast<Shard*>(lfirst(cell))->number);
+  for (Shard* item : of_list<Shard>(shards)) out = lappend(out, &item->number);
   return out;
 }
 
@@ -272,9 +264,7 @@ Counters shard_counters(Oid relation) {
   table_close(rel, NoLock);
   out.known = out.of_shards = true;
   out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (list_length(results) + 1)));
-  ListCell* cell;
-  foreach (cell, results) {
-    const auto* result = static_cast<const ShardResult*>(lfirst(cell));
+  for (const ShardResult* result : of_list<const ShardResult>(results)) {
     if (!result->counters.known) {
       out.known = false;
       out.why = "the nodes of its shards do not count them";

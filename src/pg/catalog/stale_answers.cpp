@@ -107,9 +107,7 @@ void look(Entry* entry) {
   entry->staleness = {};
   entry->consented_age = -1;
   entry->then = {};
-  ListCell* cell;
-  foreach (cell, entries) {
-    const auto* found = static_cast<const CatalogEntry*>(lfirst(cell));
+  for (const CatalogEntry* found : of_list<const CatalogEntry>(entries)) {
     if (found->id != entry->id) continue;
     Upkeep upkeep = upkeep_find(entry->id, latest);
     entry->staleness = staleness_of(*found, upkeep, read_counters(entry->relation));

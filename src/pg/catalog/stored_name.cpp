@@ -127,9 +127,8 @@ int compare_words(const ListCell* a, const ListCell* b) {
 List* words_of(const char* text) {
   List* words = NIL;
   const auto add = [&](char* word) {
-    ListCell* cell;
-    foreach (cell, words)
-      if (strcmp(static_cast<char*>(lfirst(cell)), word) == 0) return;
+    for (char* entry : of_list<char>(words))
+      if (strcmp(entry, word) == 0) return;
     words = lappend(words, word);
   };
   for (const char* c = text; *c != '\0';) {
@@ -166,13 +165,9 @@ bool are_alike(const char* a, const char* b) { return are_same(words_of(a), word
 // As sets: each has one that is like it.
 bool are_alike(List* a, List* b) {
   if (list_length(a) != list_length(b)) return false;
-  ListCell* cell;
-  foreach (cell, a) {
+  for (char* one : of_list<char>(a)) {
     bool found = false;
-    ListCell* other;
-    foreach (other, b)
-      found =
-          found || are_alike(static_cast<char*>(lfirst(cell)), static_cast<char*>(lfirst(other)));
+    for (char* other : of_list<char>(b)) found = found || are_alike(one, other);
     if (!found) return false;
   }
   return true;
@@ -211,9 +206,8 @@ const DensityKey* alike_one(Relation relation, const Texts& wanted, List* stored
   StringInfoData names;
   initStringInfo(&names);
   int n = 0;
-  ListCell* cell;
-  foreach (cell, stored) {
-    const DensityKey& key = static_cast<CatalogEntry*>(lfirst(cell))->key;
+  for (CatalogEntry* item : of_list<CatalogEntry>(stored)) {
+    const DensityKey& key = item->key;
     if (!are_alike(texts_of(key), wanted) || can_be_read(relation, key)) continue;
     found = &key;
     appendStringInfo(&names, "%s%s", n++ > 0 ? "; " : "", display_name(key));
@@ -232,9 +226,8 @@ const DensityKey* alike_one(Relation relation, const Texts& wanted, List* stored
 bool find_stored_key(Relation relation, const NameParts& parts, text* filter, DensityKey* key) {
   List* stored = catalog_list(parts.relation);
   const Texts wanted = texts_of(parts, filter);
-  ListCell* cell;
-  foreach (cell, stored) {
-    const DensityKey& candidate = static_cast<CatalogEntry*>(lfirst(cell))->key;
+  for (CatalogEntry* entry : of_list<CatalogEntry>(stored)) {
+    const DensityKey& candidate = entry->key;
     if (!are_same(texts_of(candidate), wanted)) continue;
     *key = candidate;
     return true;

@@ -95,9 +95,7 @@ void find_unusable(Findings* findings) {
                            unusable.gone == 1 ? "density is of a table that is gone"
                                               : "densities are of tables that are gone"),
                   "CALL kde_refresh_all();");
-  ListCell* cell;
-  foreach (cell, unusable.renamed) {
-    const Oid relation = lfirst_oid(cell);
+  for (const Oid relation : oids(unusable.renamed)) {
     const char* table = get_rel_name(relation);
     if (table == nullptr || !is_owner(relation)) continue;
     const char* name =

@@ -68,9 +68,7 @@ int compare_by_part(const ListCell* a, const ListCell* b) {
 
 // Whether what is kept is of densities as they are wanted now: a column's type may have changed.
 bool is_of(List* kept, const Settings& settings) {
-  ListCell* cell;
-  foreach (cell, kept) {
-    const auto* part = static_cast<const KeptPart*>(lfirst(cell));
+  for (const KeptPart* part : of_list<const KeptPart>(kept)) {
     if (part->density != nullptr)
       return settings_of(*header_of(part->density), settings.bytes) == settings;
   }
@@ -95,9 +93,8 @@ Parts match_parts(List* numbers, List* kept) {
       *into = lappend(*into, part_at(kept, k));
   };
   take_below(kWholeNode + 1, &out.nodes);
-  ListCell* cell;
-  foreach (cell, numbers) {
-    const int64 number = *static_cast<int64*>(lfirst(cell));
+  for (int64* item : of_list<int64>(numbers)) {
+    const int64 number = *item;
     take_below(number, &out.gone);
     const bool is_kept = k < list_length(kept) && part_at(kept, k)->part == number;
     out.all = lappend(out.all, is_kept ? part_at(kept, k++) : new_part(number, -1));
@@ -137,10 +134,9 @@ List* leaf_numbers(Relation relation, const DensityKey& key) {
   List* leaves = leaf_relations(relation, key);
   list_sort(leaves, list_oid_cmp);
   List* out = NIL;
-  ListCell* cell;
-  foreach (cell, leaves) {
+  for (const Oid oid : oids(leaves)) {
     auto* number = static_cast<int64*>(palloc(sizeof(int64)));
-    *number = lfirst_oid(cell);
+    *number = oid;
     out = lappend(out, number);
   }
   return out;
@@ -221,8 +217,7 @@ void fit_shards(const DensityRequest& request, Relation relation, const Parts& p
   bool any_kept = false;
   List* all = NIL;
   ListCell* cell;
-  foreach (cell, parts.all) {
-    auto* part = static_cast<KeptPart*>(lfirst(cell));
+  for (KeptPart* part : of_list<KeptPart>(parts.all)) {
     any_kept = any_kept || part->row != nullptr;
     all = lappend(all, &part->part);
   }
@@ -244,8 +239,7 @@ void fit_shards(const DensityRequest& request, Relation relation, const Parts& p
   counters->leaf =
       static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (list_length(all) + 1)));
   ListCell* result = list_head(results);
-  foreach (cell, parts.all) {
-    auto* part = static_cast<KeptPart*>(lfirst(cell));
+  for (KeptPart* part : of_list<KeptPart>(parts.all)) {
     if (part->changed) {
       const auto* made = static_cast<const ShardResult*>(lfirst(result));
       part->density = receive_density(made->value);
@@ -263,9 +257,8 @@ void fit_shards(const DensityRequest& request, Relation relation, const Parts& p
 // Null where no part has a density. finer: as of finish_state().
 struct varlena* sum_of(List* parts, const Settings& settings, Size finer) {
   AggregateState* state = nullptr;
-  ListCell* cell;
-  foreach (cell, parts) {
-    struct varlena* density = static_cast<KeptPart*>(lfirst(cell))->density;
+  for (KeptPart* item : of_list<KeptPart>(parts)) {
+    struct varlena* density = item->density;
     if (density == nullptr) continue;
     if (state == nullptr) state = new_state(CurrentMemoryContext, settings);
     add_density(CurrentMemoryContext, state, header_of(density));
@@ -304,9 +297,7 @@ struct varlena* add_up(const Settings& settings, Parts* parts) {
   int count;
   List** members = members_of_nodes(*parts, &count);
   auto** node = static_cast<KeptPart**>(palloc0(sizeof(KeptPart*) * (count + 1)));
-  ListCell* cell;
-  foreach (cell, parts->nodes) {
-    auto* whole = static_cast<KeptPart*>(lfirst(cell));
+  for (KeptPart* whole : of_list<KeptPart>(parts->nodes)) {
     node[whole->node] = whole;
   }
   parts->nodes = NIL;
@@ -317,9 +308,8 @@ struct varlena* add_up(const Settings& settings, Parts* parts) {
     }
     parts->nodes = lappend(parts->nodes, node[k]);
   }
-  foreach (cell, parts->gone) node[static_cast<KeptPart*>(lfirst(cell))->node]->changed = true;
-  foreach (cell, parts->all) {
-    const auto* part = static_cast<KeptPart*>(lfirst(cell));
+  for (KeptPart* item : of_list<KeptPart>(parts->gone)) node[item->node]->changed = true;
+  for (const KeptPart* part : of_list<const KeptPart>(parts->all)) {
     if (part->changed) node[part->node]->changed = true;
   }
   for (int k = 0; k < count; ++k) {
@@ -331,11 +321,9 @@ struct varlena* add_up(const Settings& settings, Parts* parts) {
 }
 
 void keep_parts(int64 id, const Parts& parts) {
-  ListCell* cell;
-  foreach (cell, parts.gone) part_remove(*static_cast<KeptPart*>(lfirst(cell)));
+  for (KeptPart* entry : of_list<KeptPart>(parts.gone)) part_remove(*entry);
   for (List* kept : {parts.all, parts.nodes}) {
-    foreach (cell, kept) {
-      auto* part = static_cast<KeptPart*>(lfirst(cell));
+    for (KeptPart* part : of_list<KeptPart>(kept)) {
       if (part->changed) part_store(id, part);
     }
   }
@@ -441,9 +429,7 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   KDE_FAULT("fit.estimated");
 
   int read = 0;
-  ListCell* cell;
-  foreach (cell, parts.all) {
-    const auto* part = static_cast<KeptPart*>(lfirst(cell));
+  for (const KeptPart* part : of_list<const KeptPart>(parts.all)) {
     read += part->changed;
     if (!of_shards && !part->proof.known) proof = unproven(Unproven::by_parts, proof);
   }

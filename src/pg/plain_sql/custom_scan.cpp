@@ -81,9 +81,7 @@ bool is_wanted(const PlannerInfo* root) {
 
 Path* cheapest(List* paths) {
   Path* best = nullptr;
-  ListCell* cell;
-  foreach (cell, paths) {
-    Path* path = static_cast<Path*>(lfirst(cell));
+  for (Path* path : of_list<Path>(paths)) {
     if (path->param_info == nullptr && (best == nullptr || path->total_cost < best->total_cost))
       best = path;
   }
@@ -193,10 +191,9 @@ ScanPart* begin_part(const PlainPlan* plan, PlanState* parent) {
   if (plan->conditions != NIL) part->conditions = ExecInitQual(plan->conditions, parent);
   if (plan->bucket != NIL)
     part->bucket = ExecInitExpr(static_cast<Expr*>(linitial(plan->bucket)), parent);
-  foreach (cell, plan->passages)
-    part->passage_values =
-        lappend(part->passage_values,
-                ExecInitExpr(static_cast<Expr*>(lsecond(lfirst_node(OpExpr, cell)->args)), parent));
+  for (OpExpr* item : of_list<OpExpr>(plan->passages))
+    part->passage_values = lappend(part->passage_values,
+                                   ExecInitExpr(static_cast<Expr*>(lsecond(item->args)), parent));
   return part;
 }
 
@@ -210,9 +207,7 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
     css->custom_ps =
         list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
   List* plans = read_plain_plans(scan);
-  ListCell* cell;
-  foreach (cell, plans) {
-    const auto* plan = static_cast<const PlainPlan*>(lfirst(cell));
+  for (const PlainPlan* plan : of_list<const PlainPlan>(plans)) {
     s->parts = lappend(s->parts, begin_part(plan, &css->ss.ps));
     s->aggregates += plan->aggregates;
     if (plan->demanded) s->demand = demand_to_run();
@@ -229,9 +224,8 @@ PlainOutcome before_all(const ScanState* s) {
   if (IsolationIsSerializable()) return PlainOutcome::serializable;
   if (s->keeps_rows || (mode == Approximate::top && !s->client_statement))
     return PlainOutcome::nested;
-  ListCell* cell;
-  foreach (cell, s->css.ss.ps.state->es_range_table) {
-    const auto* rte = lfirst_node(RangeTblEntry, cell);
+  for (const RangeTblEntry* rte :
+       of_list<const RangeTblEntry>(s->css.ss.ps.state->es_range_table)) {
     if (rte->rtekind != RTE_RELATION) continue;
     // What the transaction has changed in a foreign table, or by another planner's plan, took no
     // lock here.
@@ -391,10 +385,8 @@ void decide(ScanState* s) {
   MemoryContext caller = MemoryContextSwitchTo(s->memory);
   s->answers = {};
   if (s->demand == nullptr) s->answers.outcome = before_all(s);
-  ListCell* cell;
-  foreach (cell, s->parts) {
+  for (const ScanPart* part : of_list<const ScanPart>(s->parts)) {
     if (!is_answered(s)) break;
-    const auto* part = static_cast<const ScanPart*>(lfirst(cell));
     const PlainAnswers answers = answers_of(s, *part);
     s->answers.outcome = answers.outcome;
     s->answers.detail = answers.detail;
@@ -545,11 +537,8 @@ bool asks_in_policy(Node* node, void* context) {
   if (node == nullptr) return false;
   if (!IsA(node, Query)) return expression_tree_walker(node, as_walker(asks_in_policy), context);
   auto* query = castNode(Query, node);
-  ListCell* cell;
-  foreach (cell, query->rtable)
-    if (has_subquery(reinterpret_cast<Node*>(lfirst_node(RangeTblEntry, cell)->securityQuals),
-                     nullptr))
-      return true;
+  for (RangeTblEntry* item : of_list<RangeTblEntry>(query->rtable))
+    if (has_subquery(reinterpret_cast<Node*>(item->securityQuals), nullptr)) return true;
   return query_tree_walker(query, as_walker(asks_in_policy), context, 0);
 }
 

@@ -45,9 +45,7 @@ bool is_grouped(Node* node, void*) {
 
 // Whether its rows may be those of a grouping.
 bool reads_groups(const Query* query) {
-  ListCell* cell;
-  foreach (cell, query->rtable) {
-    const auto* rte = lfirst_node(RangeTblEntry, cell);
+  for (const RangeTblEntry* rte : of_list<const RangeTblEntry>(query->rtable)) {
     if (rte->rtekind == RTE_CTE || (rte->rtekind == RTE_SUBQUERY &&
                                     is_grouped(reinterpret_cast<Node*>(rte->subquery), nullptr)))
       return true;
@@ -68,11 +66,8 @@ bool asks_end_of_rows(Node* node, void* query) {
 }  // namespace
 
 bool asks_ends_elsewhere(const PlannerInfo* root, const PathTarget* target) {
-  ListCell* cell;
-  foreach (cell, root->processed_tlist)
-    if (is_above(reinterpret_cast<Node*>(lfirst_node(TargetEntry, cell)->expr),
-                 const_cast<PathTarget*>(target)))
-      return true;
+  for (TargetEntry* item : of_list<TargetEntry>(root->processed_tlist))
+    if (is_above(reinterpret_cast<Node*>(item->expr), const_cast<PathTarget*>(target))) return true;
   for (const PlannerInfo* up = root->parent_root; up != nullptr; up = up->parent_root)
     if (asks_end_of_rows(reinterpret_cast<Node*>(up->parse), nullptr)) return true;
   return false;

@@ -33,9 +33,7 @@ void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
     shape = lappend_int(shape, n);
   List* bounds = NIL;
   List* values = NIL;
-  ListCell* cell;
-  foreach (cell, q.bounds) {
-    const auto* b = static_cast<const PlainBound*>(lfirst(cell));
+  for (const PlainBound* b : of_list<const PlainBound>(q.bounds)) {
     for (const int n : {b->column, static_cast<int>(b->type), b->strategy, b->any ? 1 : 0,
                         static_cast<int>(b->column_type), static_cast<int>(b->collation)})
       bounds = lappend_int(bounds, n);
@@ -55,8 +53,7 @@ void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
     add(reinterpret_cast<Expr*>(q.bucket));
     bucket = list_make1(open_bucket(q.bucket, key.column[0].attnum));
   }
-  foreach (cell, q.aggregates) {
-    const auto* a = static_cast<const PlainAggregate*>(lfirst(cell));
+  for (const PlainAggregate* a : of_list<const PlainAggregate>(q.aggregates)) {
     for (const int n : {a->index, static_cast<int>(a->answer), static_cast<int>(a->end),
                         a->population ? 1 : 0, a->column, static_cast<int>(a->type), a->scale})
       aggregates = lappend_int(aggregates, n);
@@ -137,8 +134,8 @@ PlainPlan read_one(const List* scan, const List* expressions) {
 }  // namespace
 
 void write_plain_plans(const List* queries, bool demanded, CustomScan* scan) {
-  ListCell* cell;
-  foreach (cell, queries) write_one(*static_cast<const PlainQuery*>(lfirst(cell)), demanded, scan);
+  for (const PlainQuery* item : of_list<const PlainQuery>(queries))
+    write_one(*item, demanded, scan);
 }
 
 List* read_plain_plans(const CustomScan* scan) {

@@ -182,13 +182,12 @@ bool PlainBox::read_passages() {
   rows_.before_passages = rows_.range[0];
   // Of values that came since some may pass, too.
   rows_.may_be_new = state_.asked.passages != NIL;
-  ListCell* cell;
-  foreach (cell, state_.asked.passages) {
+  for (ExprState* item : of_list<ExprState>(state_.asked.passages)) {
     double first, last;
     if (!read_ends(plan_.by_bucket, &first, &last)) return false;
     if (first > last) return true;
     Passage p;
-    auto* comparison = static_cast<ExprState*>(lfirst(cell));
+    auto* comparison = item;
     if (!is_sure([&] {
           return find_passage(comparison, state_.asked.context, rows_.density.type(0), first, last,
                               &p);

@@ -208,9 +208,7 @@ bool PlainReader::read_comparison(Expr* clause, Condition* out) const {
 }
 
 bool PlainReader::read_conditions(RelOptInfo* input) {
-  ListCell* cell;
-  foreach (cell, input->baserestrictinfo) {
-    const auto* info = lfirst_node(RestrictInfo, cell);
+  for (const RestrictInfo* info : of_list<const RestrictInfo>(input->baserestrictinfo)) {
     if (info->pseudoconstant) return no("a condition depends on nothing of the table");
     if (info->security_level > 0) return no("policies, or a security-barrier view, apply");
     auto* c = static_cast<Condition*>(palloc0(sizeof(Condition)));
@@ -240,9 +238,8 @@ bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
     return no("an aggregate has DISTINCT, FILTER or ORDER BY");
   if (node->agglevelsup != 0 || node->aggsplit != AGGSPLIT_SIMPLE || list_length(node->args) > 1)
     return no("an aggregate is none of those that densities know");
-  ListCell* cell;
-  foreach (cell, aggregates_)
-    if (equal(static_cast<Asked*>(lfirst(cell))->node, whole)) return true;
+  for (Asked* item : of_list<Asked>(aggregates_))
+    if (equal(item->node, whole)) return true;
   auto* asked = static_cast<Asked*>(palloc0(sizeof(Asked)));
   asked->node = whole;
   asked->end = end;
@@ -313,9 +310,8 @@ bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
   relation_ = table_open(rte->relid, NoLock);
   groups_ = get_sortgrouplist_exprs(parse->groupClause, parse->targetList);
   bool good = read_conditions(input);
-  ListCell* cell;
-  foreach (cell, target->exprs) good = good && read_leaves(static_cast<Node*>(lfirst(cell)));
-  foreach (cell, having) good = good && read_leaves(static_cast<Node*>(lfirst(cell)));
+  for (Node* node : of_list<Node>(target->exprs)) good = good && read_leaves(node);
+  for (Node* node : of_list<Node>(having)) good = good && read_leaves(node);
   if (!good) close();
   return good;
 }

@@ -95,16 +95,14 @@ bool has_expression_group(const DensityKey& key) {
 }
 
 bool has_list(const PlainQuery& query) {
-  ListCell* cell;
-  foreach (cell, query.bounds)
-    if (static_cast<const PlainBound*>(lfirst(cell))->any) return true;
+  for (const PlainBound* item : of_list<const PlainBound>(query.bounds))
+    if (item->any) return true;
   return false;
 }
 
 bool has_bound(const PlainQuery& query, int column) {
-  ListCell* cell;
-  foreach (cell, query.bounds)
-    if (static_cast<const PlainBound*>(lfirst(cell))->column == column) return true;
+  for (const PlainBound* entry : of_list<const PlainBound>(query.bounds))
+    if (entry->column == column) return true;
   return false;
 }
 
@@ -178,9 +176,7 @@ int PlainReader::group_of(const DensityKey& key, const Named& named, PlainQuery*
 bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
   const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
   bool can_be_sorted = true;
-  ListCell* cell;
-  foreach (cell, groups_) {
-    Node* node = static_cast<Node*>(lfirst(cell));
+  for (Node* node : of_list<Node>(groups_)) {
     if (!contain_var_clause(node)) return no("cannot be grouped by a constant");
     const int i = group_of(key, name_of(node), out);
     if (i >= 0 && out->group[i] == nullptr && reads_back(exprType(node))) {
@@ -261,9 +257,7 @@ bool PlainReader::is_same_filter(const DensityKey& key, List* clauses) const {
 bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const {
   List* rest = NIL;
   List* not_always = NIL;
-  ListCell* cell;
-  foreach (cell, conditions_) {
-    const auto* c = static_cast<const Condition*>(lfirst(cell));
+  for (const Condition* c : of_list<const Condition>(conditions_)) {
     if (is_bound(key, *c, out)) continue;
     if (Node* clause = condition_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
       out->group_conditions = lappend(out->group_conditions, clause);
@@ -412,7 +406,7 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
                                    PlainQuery* out) const {
   bool bounded[kde::kMaxColumns] = {};
   ListCell* cell;
-  foreach (cell, out->bounds) bounded[static_cast<PlainBound*>(lfirst(cell))->column] = true;
+  for (PlainBound* item : of_list<PlainBound>(out->bounds)) bounded[item->column] = true;
   if (out->passages != NIL || out->null_of == 0) bounded[0] = true;
   foreach (cell, aggregates_) {
     const auto* asked = static_cast<const Asked*>(lfirst(cell));
@@ -483,9 +477,7 @@ bool has_expressions(const DensityKey& key) {
 }  // namespace
 
 const DensityKey* PlainReader::folded(const CatalogEntry& entry) const {
-  ListCell* cell;
-  foreach (cell, folded_) {
-    const auto* f = static_cast<const Folded*>(lfirst(cell));
+  for (const Folded* f : of_list<const Folded>(folded_)) {
     if (is_alike(f->written, entry.key)) return f->key;
   }
   auto* key = static_cast<DensityKey*>(palloc(sizeof(DensityKey)));
@@ -608,9 +600,8 @@ List* densities_of(Oid relation) {
 }
 
 bool is_allowed(List* entries) {
-  ListCell* cell;
-  foreach (cell, entries)
-    if (static_cast<const CatalogEntry*>(lfirst(cell))->settings.plain_sql) return true;
+  for (const CatalogEntry* item : of_list<const CatalogEntry>(entries))
+    if (item->settings.plain_sql) return true;
   return false;
 }
 
@@ -642,9 +633,7 @@ class Reasons {
   void finish() {
     if (list_ == nullptr) return;
     list_sort(found_, nearest_first);
-    ListCell* cell;
-    foreach (cell, found_) {
-      auto* one = static_cast<One*>(lfirst(cell));
+    for (One* one : of_list<One>(found_)) {
       if (one->key != nullptr) one->reason.density = density_name(*one->key);
       *list_ = lappend(*list_, &one->reason);
     }
@@ -707,13 +696,11 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
   List* out = NIL;
   List* allowed = NIL;
   if (query.read(root, input, target, having)) {
-    ListCell* cell;
-    foreach (cell, entries) {
-      const auto& entry = *static_cast<const CatalogEntry*>(lfirst(cell));
-      if (!any && !entry.settings.plain_sql) continue;
-      allowed = lappend(allowed, lfirst(cell));
-      PlainQuery* q = query.question(entry);
-      if (reasons && is_readable(entry.key)) reasons.of(entry, q, query);
+    for (CatalogEntry* entry : of_list<CatalogEntry>(entries)) {
+      if (!any && !entry->settings.plain_sql) continue;
+      allowed = lappend(allowed, entry);
+      PlainQuery* q = query.question(*entry);
+      if (reasons && is_readable(entry->key)) reasons.of(*entry, q, query);
       if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
     }
     // What is told is the same whether or not there are others.
@@ -723,8 +710,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
                            ? "its table has no density"
                            : "its table has no density of columns that the current user may read");
     out = best != nullptr ? list_make1(best) : query.questions(allowed);
-    foreach (cell, out) {
-      const auto* part = static_cast<const PlainQuery*>(lfirst(cell));
+    for (const PlainQuery* part : of_list<const PlainQuery>(out)) {
       if (best == nullptr && is_readable(part->key)) reasons.of_part(*part);
     }
     query.close();

@@ -63,9 +63,7 @@ PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text) 
     reason->why = "another extension plans the query";
     demand->reasons = lappend(demand->reasons, reason);
   }
-  ListCell* cell;
-  foreach (cell, demand->found ? NIL : demand->reasons) {
-    auto* reason = static_cast<PlainReason*>(lfirst(cell));
+  for (PlainReason* reason : of_list<PlainReason>(demand->found ? NIL : demand->reasons)) {
     if (!reason->answers) continue;
     reason->answers = false;
     reason->why = "would answer, but another extension plans the query";

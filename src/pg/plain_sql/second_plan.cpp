@@ -100,9 +100,8 @@ using PlanVisit = bool (*)(Plan* plan, void* context);
 // Whether any of the plans beneath one, subplans aside, is what is looked for.
 bool any_child(const Plan* plan, PlanVisit visit, void* context) {
   const auto any = [&](List* plans) {
-    ListCell* cell;
-    foreach (cell, plans)
-      if (visit(static_cast<Plan*>(lfirst(cell)), context)) return true;
+    for (Plan* item : of_list<Plan>(plans))
+      if (visit(item, context)) return true;
     return false;
   };
   if (plan->lefttree != nullptr && visit(plan->lefttree, context)) return true;
@@ -140,10 +139,9 @@ struct Suitable {
 bool collect_initial(Plan* plan, void* context) {
   auto* found = static_cast<Suitable*>(context);
   check_stack_depth();
-  ListCell *cell, *parameter;
-  foreach (cell, plan->initPlan)
-    foreach (parameter, lfirst_node(SubPlan, cell)->setParam)
-      found->initial = bms_add_member(found->initial, lfirst_int(parameter));
+  for (const SubPlan* initial : of_list<const SubPlan>(plan->initPlan))
+    for (const int parameter : ints(initial->setParam))
+      found->initial = bms_add_member(found->initial, parameter);
   return any_child(plan, collect_initial, context);
 }
 
@@ -191,11 +189,9 @@ bool is_unsuitable(Plan* plan, void* context) {
 bool is_densities_own(PlannedStmt* plan) {
   Suitable found;
   List* plans = lcons(plan->planTree, list_copy(plan->subplans));
-  ListCell* cell;
-  foreach (cell, plans)
-    if (lfirst(cell) != nullptr) (void)collect_initial(static_cast<Plan*>(lfirst(cell)), &found);
-  foreach (cell, plans) {
-    auto* of = static_cast<Plan*>(lfirst(cell));
+  for (Plan* of : of_list<Plan>(plans))
+    if (of != nullptr) (void)collect_initial(of, &found);
+  for (Plan* of : of_list<Plan>(plans)) {
     if (of == nullptr) continue;
     if (!bms_is_subset(of->extParam, found.initial) || is_unsuitable(of, &found)) return false;
   }
@@ -215,9 +211,7 @@ bool may_be_answered(Node* node, void* context) {
   auto* query = castNode(Query, node);
   auto* parts = static_cast<Parts*>(context);
   parts->grouping = parts->grouping || query->hasAggs || query->groupClause != NIL;
-  ListCell* cell;
-  foreach (cell, query->rtable) {
-    const auto* rte = lfirst_node(RangeTblEntry, cell);
+  for (const RangeTblEntry* rte : of_list<const RangeTblEntry>(query->rtable)) {
     if (rte->rtekind == RTE_RELATION && (parts->any || !has_no_consent(rte->relid)))
       parts->table = true;
   }
@@ -239,9 +233,8 @@ bool is_candidate(Query* query, int options) {
 // Columns of the results, TargetEntry*.
 List* columns_of(const PlannedStmt* plan) {
   List* out = NIL;
-  ListCell* cell;
-  foreach (cell, plan->planTree->targetlist)
-    if (!lfirst_node(TargetEntry, cell)->resjunk) out = lappend(out, lfirst(cell));
+  for (TargetEntry* column : of_list<TargetEntry>(plan->planTree->targetlist))
+    if (!column->resjunk) out = lappend(out, column);
   return out;
 }
 
@@ -260,9 +253,8 @@ bool are_of_same_types(List* a, List* b) {
 // Names of the results, for those who print the plan.
 RangeTblEntry* names_of(List* columns) {
   List* names = NIL;
-  ListCell* cell;
-  foreach (cell, columns) {
-    const char* name = lfirst_node(TargetEntry, cell)->resname;
+  for (TargetEntry* item : of_list<TargetEntry>(columns)) {
+    const char* name = item->resname;
     names = lappend(names, makeString(pstrdup(name != nullptr ? name : "?column?")));
   }
   auto* rte = makeNode(RangeTblEntry);
@@ -635,9 +627,8 @@ const CustomExecMethods choice_exec_methods = {kName,   begin,   execute, end,  
 
 bool has_plain_node(const PlannedStmt* plan) {
   if (has_node(plan->planTree, nullptr)) return true;
-  ListCell* cell;
-  foreach (cell, plan->subplans)
-    if (lfirst(cell) != nullptr && has_node(static_cast<Plan*>(lfirst(cell)), nullptr)) return true;
+  for (Plan* subplan : of_list<Plan>(plan->subplans))
+    if (subplan != nullptr && has_node(subplan, nullptr)) return true;
   return false;
 }
 

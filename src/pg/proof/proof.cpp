@@ -171,10 +171,9 @@ template <typename Visit>
 Unproven for_leaves(Oid relation, Visit visit) {
   Unproven why = Unproven::no;
   List* members = members_of(relation);
-  ListCell* cell;
-  foreach (cell, members) {
+  for (const Oid oid : oids(members)) {
     CHECK_FOR_INTERRUPTS();
-    Relation rel = open_member(lfirst_oid(cell), &why);
+    Relation rel = open_member(oid, &why);
     if (rel != nullptr && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE) why = visit(rel);
     if (rel != nullptr) close_member(rel);
     if (why != Unproven::no) break;
@@ -309,10 +308,8 @@ ProofBegun begin_proof(Oid relation) {
   begun.lsn = GetXLogInsertRecPtr();
   begun.next = ReadNextTransactionId();
   List* members = members_of(relation);
-  ListCell* cell;
-  foreach (cell, members) {
-    if (is_unwritten(lfirst_oid(cell)))
-      begun.unwritten = lappend_oid(begun.unwritten, lfirst_oid(cell));
+  for (const Oid oid : oids(members)) {
+    if (is_unwritten(oid)) begun.unwritten = lappend_oid(begun.unwritten, oid);
   }
   list_free(members);
   return begun;
@@ -522,10 +519,9 @@ bool has_own_changes(Oid relation) {
   if (!TransactionIdIsValid(GetTopTransactionIdIfAny())) return false;
   List* members = members_of(relation);
   bool found = false;
-  ListCell* cell;
-  foreach (cell, members) {
+  for (const Oid oid : oids(members)) {
     LOCKTAG tag;
-    SET_LOCKTAG_RELATION(tag, MyDatabaseId, lfirst_oid(cell));
+    SET_LOCKTAG_RELATION(tag, MyDatabaseId, oid);
     found = found || holds_lock(&tag, RowExclusiveLock) || holds_lock(&tag, AccessExclusiveLock);
   }
   list_free(members);

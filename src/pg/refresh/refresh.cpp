@@ -228,9 +228,8 @@ bool ends_more(const ErrorData& error, const RefreshHow& how, bool cancelled) {
 
 bool lock_leaves(Oid relation) {
   List* members = find_all_inheritors(relation, NoLock, nullptr);
-  ListCell* cell;
-  foreach (cell, members) {
-    if (!ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock)) return false;
+  for (const Oid oid : oids(members)) {
+    if (!ConditionalLockRelationOid(oid, AccessShareLock)) return false;
   }
   list_free(members);
   return true;
@@ -263,9 +262,7 @@ List* refresh_items(Oid relation, bool background) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* items = NIL;
   CountersInTurn counters;
-  ListCell* cell;
-  foreach (cell, catalog_list(relation, latest)) {
-    const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
+  for (const CatalogEntry* entry : of_list<const CatalogEntry>(catalog_list(relation, latest))) {
     if (!is_refreshed(*entry)) continue;
     const Upkeep upkeep = upkeep_find(entry->id, latest);
     const Staleness staleness =
@@ -419,9 +416,7 @@ List* refresh_together(List* items, const RefreshHow& how) {
   int n = 0;
   const int64 seed = random_seed();  // one, as blocks are drawn by it
   List* results = NIL;
-  ListCell* cell;
-  foreach (cell, items) {
-    const auto* item = static_cast<const RefreshItem*>(lfirst(cell));
+  for (const RefreshItem* item : of_list<const RefreshItem>(items)) {
     auto* work = new (palloc(sizeof(Work))) Work();
     work->item = item;
     work->result.action = RefreshAction::failed;

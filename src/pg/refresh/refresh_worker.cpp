@@ -117,8 +117,7 @@ class Worker {
       any = true;
       if (refresh(together)) continue;
       // However long that took: else the next visit would meet the same error.
-      ListCell* cell;
-      foreach (cell, together) refresh(list_make1(lfirst(cell)));
+      for (RefreshItem* item : of_list<RefreshItem>(together)) refresh(list_make1(item));
     }
     return Visit::done;
   }
@@ -163,8 +162,7 @@ class Worker {
       note(deaths, count);
       *items = refresh_items(InvalidOid, true);
       // Of a table that lost its rows in a crash, or a death that could not be noted.
-      ListCell* cell;
-      foreach (cell, *items) count_deaths(deaths, count, static_cast<RefreshItem*>(lfirst(cell)));
+      for (RefreshItem* item : of_list<RefreshItem>(*items)) count_deaths(deaths, count, item);
       // It may have been at one of the others.
       for (int i = 0; i < count; ++i) one_by_one_ = lappend_oid(one_by_one_, deaths[i].relation);
       MemoryContextSwitchTo(old);
@@ -269,8 +267,7 @@ class Worker {
     List* results = refresh_together(items, how);
     disable_timeout(STATEMENT_TIMEOUT, false);
     bool all = true;
-    ListCell* cell;
-    foreach (cell, results) all &= told(*static_cast<const RefreshResult*>(lfirst(cell)));
+    for (const RefreshResult* entry : of_list<const RefreshResult>(results)) all &= told(*entry);
     return all;
   }
 

@@ -76,10 +76,8 @@ List* enum_labels(Oid type) {
     tuples = lappend(tuples, &members->members[i]->tuple);
   list_sort(tuples, compare_labels);
   List* labels = NIL;
-  ListCell* cell;
-  foreach (cell, tuples) {
-    const auto* label =
-        reinterpret_cast<Form_pg_enum>(GETSTRUCT(static_cast<HeapTuple>(lfirst(cell))));
+  for (HeapTupleData* tuple : of_list<HeapTupleData>(tuples)) {
+    const auto* label = reinterpret_cast<Form_pg_enum>(GETSTRUCT(tuple));
     labels = lappend(labels, pstrdup(NameStr(label->enumlabel)));
   }
   list_free(tuples);
@@ -148,9 +146,8 @@ const char* WordType::why_outdated(const kde::WordsView& words) {
   int64 last = -1;
   uint32 seen = 0;
   List* labels = enum_labels(base_);
-  ListCell* cell;
-  foreach (cell, labels) {
-    const int64 rank = words.find(static_cast<const char*>(lfirst(cell)));
+  for (const char* entry : of_list<const char>(labels)) {
+    const int64 rank = words.find(entry);
     if (rank < 0) continue;
     const int64 place = words.place(static_cast<uint32>(rank));
     if (place <= last) return "Labels of its type were renamed.";
