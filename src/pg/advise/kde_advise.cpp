@@ -118,15 +118,12 @@ void set_for_planning() {
 void read_all(Advice* advice) {
   const int nest = NewGUCNestLevel();
   set_for_planning();
-  ListCell* cell;
-  foreach (cell, advice->statements) {
+  for (AdvisedStatement* statement : of_list<AdvisedStatement>(advice->statements)) {
     CHECK_FOR_INTERRUPTS();
-    auto* statement = static_cast<AdvisedStatement*>(lfirst(cell));
     if (statement->why == nullptr) read_statement(advice, statement);
   }
   AtEOXact_GUC(false, nest);
-  foreach (cell, advice->densities) {
-    auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
+  for (AdvisedDensity* density : of_list<AdvisedDensity>(advice->densities)) {
     density->readable = is_readable(density->key);
   }
 }
@@ -186,8 +183,7 @@ const char* note_of(const AdvisedDensity& density) {
 double rounded(double x, double places) { return std::rint(x * places) / places; }
 
 struct Answer {
-  Tuplestorestate* rows;
-  TupleDesc desc;
+  ResultRows rows;
   double total;
   double cumulated;
   bool weighed;  // in milliseconds
@@ -196,24 +192,16 @@ struct Answer {
 constexpr double kShare = 1000, kMilliseconds = 10;
 
 void put_density(Answer* to, const AdvisedDensity& density) {
-  constexpr int kResults = 10;
   const int measures = bms_num_members(density.chosen_measures);
   const double share = to->total > 0 ? density.ms / to->total : 0;
+  const double each = rounded(density.calls > 0 ? density.ms / density.calls : 0, kMilliseconds);
   to->cumulated += share;
-  const Datum values[kResults] = {
-      Int32GetDatum(density.rank),
-      ObjectIdGetDatum(density.key.relation),
-      Int64GetDatum(static_cast<int64>(density.statements)),
-      Float8GetDatum(rounded(share, kShare)),
-      Float8GetDatum(rounded(to->cumulated, kShare)),
-      Float8GetDatum(rounded(density.calls > 0 ? density.ms / density.calls : 0, kMilliseconds)),
-      Int64GetDatum(static_cast<int64>(std::rint(advised_bytes(density, measures)))),
-      Float8GetDatum(std::rint(advised_fit_ms(density, measures))),
-      CStringGetTextDatum(note_of(density)),
-      CStringGetTextDatum(call_of(density))};
-  const bool nulls[kResults] = {false,        false,          false,          false, false,
-                                !to->weighed, density.fitted, density.fitted, false, false};
-  tuplestore_putvalues(to->rows, to->desc, const_cast<Datum*>(values), const_cast<bool*>(nulls));
+  to->rows.put(
+      density.rank, density.key.relation, static_cast<int64>(density.statements),
+      rounded(share, kShare), rounded(to->cumulated, kShare), Field(to->weighed, each),
+      Field(!density.fitted, static_cast<int64>(std::rint(advised_bytes(density, measures)))),
+      Field(!density.fitted, std::rint(advised_fit_ms(density, measures))), note_of(density),
+      call_of(density));
 }
 
 struct Rest {
@@ -224,13 +212,10 @@ struct Rest {
 // Statements that are not answered, by the reason.
 List* rest_of(const Advice& advice) {
   List* out = NIL;
-  ListCell *cell, *each;
-  foreach (cell, advice.statements) {
-    const auto* statement = static_cast<const AdvisedStatement*>(lfirst(cell));
+  for (const AdvisedStatement* statement : of_list<const AdvisedStatement>(advice.statements)) {
     if (statement->why == nullptr) continue;
     Rest* rest = nullptr;
-    foreach (each, out) {
-      auto* r = static_cast<Rest*>(lfirst(each));
+    for (Rest* r : of_list<Rest>(out)) {
       if (strcmp(r->why, statement->why) == 0) rest = r;
     }
     if (rest == nullptr) {
@@ -252,21 +237,11 @@ List* rest_of(const Advice& advice) {
 }
 
 void put_rest(Answer* to, const Rest& rest) {
-  constexpr int kResults = 10;
-  const Datum values[kResults] = {
-      0,
-      0,
-      Int64GetDatum(static_cast<int64>(rest.statements)),
-      Float8GetDatum(rounded(to->total > 0 ? rest.ms / to->total : 0, kShare)),
-      0,
-      Float8GetDatum(rounded(rest.calls > 0 ? rest.ms / rest.calls : 0, kMilliseconds)),
-      0,
-      0,
-      CStringGetTextDatum(rest.why),
-      0};
-  const bool nulls[kResults] = {true,         true, false, false, true,
-                                !to->weighed, true, true,  false, true};
-  tuplestore_putvalues(to->rows, to->desc, const_cast<Datum*>(values), const_cast<bool*>(nulls));
+  const Field none(false, 0);
+  const double each = rounded(rest.calls > 0 ? rest.ms / rest.calls : 0, kMilliseconds);
+  to->rows.put(none, none, static_cast<int64>(rest.statements),
+               rounded(to->total > 0 ? rest.ms / to->total : 0, kShare), none,
+               Field(to->weighed, each), none, none, rest.why, none);
 }
 
 }  // namespace
@@ -279,7 +254,7 @@ Datum kde_advise(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   constexpr int kResults = 10;
   Answer to = {};
-  to.rows = begin_rows(fcinfo, kResults, &to.desc);
+  to.rows = begin_rows(fcinfo, kResults);
   (void)catalog_oid();
   reject_null(fcinfo, kLeastShare, "least_share");
   const double least = PG_GETARG_FLOAT8(kLeastShare);
@@ -299,11 +274,10 @@ Datum kde_advise(PG_FUNCTION_ARGS) {
     add_counted(&advice);
   to.weighed = !given || !PG_ARGISNULL(kWeights);
   read_all(&advice);
-  ListCell* cell;
-  foreach (cell, advice.statements) to.total += static_cast<AdvisedStatement*>(lfirst(cell))->ms;
+  for (AdvisedStatement* item : of_list<AdvisedStatement>(advice.statements)) to.total += item->ms;
   List* chosen = choose_densities(&advice, least * to.total);
-  foreach (cell, chosen) put_density(&to, *static_cast<const AdvisedDensity*>(lfirst(cell)));
+  for (const AdvisedDensity* item : of_list<const AdvisedDensity>(chosen)) put_density(&to, *item);
   List* rest = rest_of(advice);
-  foreach (cell, rest) put_rest(&to, *static_cast<const Rest*>(lfirst(cell)));
+  for (const Rest* item : of_list<const Rest>(rest)) put_rest(&to, *item);
   PG_RETURN_NULL();
 }

@@ -5,7 +5,7 @@
 #include "pg/answer/beyond_fit.h"
 #include "pg/answer/ranges.h"
 #include "pg/answer/asked_words.h"
-#include "pg/values/row.h"
+#include "pg/values/result_set.h"
 #include "pg/catalog/not_fitted.h"
 
 extern "C" {
@@ -267,12 +267,10 @@ Datum in_own_type(FunctionCallInfo fcinfo, kde::ValueType type, int as_type, dou
 }
 
 Datum interval_record(FunctionCallInfo fcinfo, const kde::Interval& interval) {
-  Row<3> row;
   // Of a range in which nothing was seen there may be rows, but no estimate of their sum or mean.
   const bool unseen = std::isnan(interval.estimate) && !std::isnan(interval.lower);
-  row.put(Float8GetDatum(interval.estimate), unseen);
-  for (double x : {interval.lower, interval.upper}) row.put(Float8GetDatum(x));
-  return row.record(fcinfo);
+  return record_of(fcinfo, Field(!unseen, Float8GetDatum(interval.estimate)),
+                   Float8GetDatum(interval.lower), Float8GetDatum(interval.upper));
 }
 
 }  // namespace kde_pg

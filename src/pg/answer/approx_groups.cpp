@@ -21,33 +21,23 @@ constexpr int kColumns = 11;
 class Output {
  public:
   void begin(FunctionCallInfo fcinfo) {
-    rows_ = begin_rows(fcinfo, kColumns, &desc_);
+    rows_ = begin_rows(fcinfo, kColumns);
     each_ = AllocSetContextCreate(CurrentMemoryContext, "kde_aqp group", ALLOCSET_SMALL_SIZES);
   }
   MemoryContext each() { return each_; }
 
   void put(const std::string_view* key, int groups, const kde::Interval& count,
            const kde::Interval& sum, const kde::Interval& mean) {
-    Datum values[kColumns] = {};
-    bool nulls[kColumns] = {};
-    nulls[0] = key == nullptr;
-    if (key != nullptr)
-      values[0] =
-          PointerGetDatum(cstring_to_text_with_len(key->data(), static_cast<int>(key->size())));
-    values[1] = Int32GetDatum(groups);
-    int at = 2;
-    for (const kde::Interval* i : {&count, &sum, &mean}) {
-      for (const double x : {i->estimate, i->lower, i->upper}) {
-        values[at] = Float8GetDatum(x);
-        nulls[at++] = std::isnan(x);
-      }
-    }
-    tuplestore_putvalues(rows_, desc_, values, nulls);
+    const Datum word =
+        key == nullptr
+            ? 0
+            : PointerGetDatum(cstring_to_text_with_len(key->data(), static_cast<int>(key->size())));
+    rows_.put(Field(key != nullptr, word), groups, count.estimate, count.lower, count.upper,
+              sum.estimate, sum.lower, sum.upper, mean.estimate, mean.lower, mean.upper);
   }
 
  private:
-  Tuplestorestate* rows_;
-  TupleDesc desc_;
+  ResultRows rows_;
   MemoryContext each_;
 };
 

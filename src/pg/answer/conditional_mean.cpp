@@ -54,8 +54,7 @@ kde::Interval mean_at_word(const Call& call, int on, Oid type, Datum value,
 KDE_EXPORT(kde_conditional_by_name);
 Datum kde_conditional_by_name(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  const ResultRows rows = begin_rows(fcinfo, kResults);
   if (PG_ARGISNULL(kDensity)) PG_RETURN_NULL();
   check_by_name_only(fcinfo, kByNameOnly);
   Call call;
@@ -87,12 +86,10 @@ Datum kde_conditional_by_name(PG_FUNCTION_ARGS) {
     else if (!none)
       interval = kde::conditional_mean(density, place[q.measure], place[on], points[i], options);
     const bool empty = none || std::isnan(interval.estimate);
-    Datum values[kResults] = {Float8GetDatum(points[i]), 0, Float8GetDatum(interval.estimate),
-                              Float8GetDatum(interval.lower), Float8GetDatum(interval.upper)};
-    bool nulls[kResults] = {at.nulls[i] || by_word, at.nulls[i], empty, empty, empty};
     if (shown == nullptr && !at.nulls[i]) shown = place_to_text(type, points[i]);
-    if (shown != nullptr) values[1] = CStringGetTextDatum(shown);
-    tuplestore_putvalues(rows, desc, values, nulls);
+    const Datum point = Float8GetDatum(points[i]);  // NaN, too
+    rows.put(Field(!at.nulls[i] && !by_word, point), shown, Field(!empty, interval.estimate),
+             Field(!empty, interval.lower), Field(!empty, interval.upper));
   }
   PG_RETURN_NULL();
 }

@@ -71,23 +71,16 @@ bool may_be_shown(const Candidate& c) {
 
 class Explanation {
  public:
-  Explanation(Tuplestorestate* rows, TupleDesc desc, Aggregate aggregate, const Question& question,
+  Explanation(const ResultRows& rows, Aggregate aggregate, const Question& question,
               const kde::Range* ranges, FunctionCallInfo fcinfo)
-      : rows_(rows),
-        desc_(desc),
-        aggregate_(aggregate),
-        q_(question),
-        ranges_(ranges),
-        fcinfo_(fcinfo) {}
+      : rows_(rows), aggregate_(aggregate), q_(question), ranges_(ranges), fcinfo_(fcinfo) {}
 
   void put(List* candidates) {
     int covering = 0;
-    ListCell* cell;
-    foreach (cell, candidates) covering += answers(*candidate(cell)) ? 1 : 0;
+    for (const Candidate* c : of_list<const Candidate>(candidates)) covering += answers(*c) ? 1 : 0;
     const Candidate* best = nullptr;
     Merits chosen = {};
-    foreach (cell, candidates) {
-      const Candidate* c = candidate(cell);
+    for (const Candidate* c : of_list<const Candidate>(candidates)) {
       if (!may_be_shown(*c)) continue;
       if (!answers(*c)) {
         put_row(*c, nullptr, false, obstacle(q_, *c));
@@ -106,10 +99,6 @@ class Explanation {
   }
 
  private:
-  static const Candidate* candidate(ListCell* cell) {
-    return static_cast<const Candidate*>(lfirst(cell));
-  }
-
   kde::Interval answer(const AnsweringDensity& target) const {
     kde::IntervalOptions options;
     options.changed_rows = rows_changed_since(target.fit);
@@ -126,31 +115,16 @@ class Explanation {
   void put_row(const Candidate& c, const AnsweringDensity* target, bool is_chosen,
                const char* reason) {
     CHECK_FOR_INTERRUPTS();
-    Datum values[kResults] = {};
-    bool nulls[kResults] = {};
-    int at = 0;
-    const auto put = [&](Datum value, bool is_null = false) {
-      nulls[at] = is_null;
-      values[at++] = value;
-    };
-    put(Int32GetDatum(++rank_));
-    put(PointerGetDatum(column_names_of(*c.key)));
-    put(CStringGetTextDatum(c.key->filter), !c.key->has_filter());
-    put(CStringGetTextDatum(target != nullptr ? target->method() : ""), target == nullptr);
-    put(Int64GetDatum(target != nullptr ? static_cast<int64>(target->points()) : 0),
-        target == nullptr);
-    put(BoolGetDatum(is_chosen));
-    put(CStringGetTextDatum(reason));
+    const bool opened = target != nullptr;
     const double none = std::nan("");
-    const kde::Interval interval =
-        target != nullptr ? answer(*target) : kde::Interval{none, none, none};
-    for (double x : {interval.estimate, interval.lower, interval.upper})
-      put(Float8GetDatum(x), std::isnan(x));
-    tuplestore_putvalues(rows_, desc_, values, nulls);
+    const kde::Interval interval = opened ? answer(*target) : kde::Interval{none, none, none};
+    rows_.put(++rank_, PointerGetDatum(column_names_of(*c.key)),
+              c.key->has_filter() ? c.key->filter : nullptr, opened ? target->method() : nullptr,
+              Field(opened, static_cast<int64>(opened ? target->points() : 0)), is_chosen, reason,
+              interval.estimate, interval.lower, interval.upper);
   }
 
-  Tuplestorestate* rows_;
-  TupleDesc desc_;
+  const ResultRows& rows_;
   Aggregate aggregate_;
   const Question& q_;
   const kde::Range* ranges_;
@@ -159,7 +133,7 @@ class Explanation {
 };
 
 // A value has no table: it answers by itself, or not at all.
-void explain_value(FunctionCallInfo fcinfo, Tuplestorestate* rows, TupleDesc desc) {
+void explain_value(FunctionCallInfo fcinfo, const ResultRows& rows) {
   Call call;
   (void)read_density(fcinfo, kMeasure, kFilter, Needs::values, &call);
   kde::Range ranges[kde::kMaxColumns];
@@ -170,21 +144,9 @@ void explain_value(FunctionCallInfo fcinfo, Tuplestorestate* rows, TupleDesc des
     refuse_category(call.question.type[call.question.measure], "mean");
   const kde::Interval interval =
       interval_of(aggregate, call.question, call.density, ranges, interval_options(call));
-  Datum values[kResults] = {Int32GetDatum(1),
-                            0,
-                            0,
-                            CStringGetTextDatum(call.density.method()),
-                            Int64GetDatum(static_cast<int64>(call.density.points())),
-                            BoolGetDatum(true),
-                            CStringGetTextDatum("is the value itself"),
-                            Float8GetDatum(interval.estimate),
-                            Float8GetDatum(interval.lower),
-                            Float8GetDatum(interval.upper)};
-  bool nulls[kResults] = {false, true, true};
-  nulls[7] = std::isnan(interval.estimate);
-  nulls[8] = std::isnan(interval.lower);
-  nulls[9] = std::isnan(interval.upper);
-  tuplestore_putvalues(rows, desc, values, nulls);
+  const Field none(false, 0);
+  rows.put(1, none, none, call.density.method(), static_cast<int64>(call.density.points()), true,
+           "is the value itself", interval.estimate, interval.lower, interval.upper);
 }
 
 }  // namespace
@@ -196,13 +158,12 @@ void explain_value(FunctionCallInfo fcinfo, Tuplestorestate* rows, TupleDesc des
 KDE_EXPORT(kde_explain_by_name);
 Datum kde_explain_by_name(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  const ResultRows rows = begin_rows(fcinfo, kResults);
   if (PG_ARGISNULL(kDensity)) PG_RETURN_NULL();
   check_by_name_only(fcinfo, kByNameOnly);
   text* name = name_in(PG_GETARG_DATUM(kDensity));
   if (name == nullptr) {
-    explain_value(fcinfo, rows, desc);
+    explain_value(fcinfo, rows);
     PG_RETURN_NULL();
   }
   const bool of_measure = !PG_ARGISNULL(kMeasure);
@@ -213,6 +174,6 @@ Datum kde_explain_by_name(PG_FUNCTION_ARGS) {
   if (!names_category(question) && !read_ranges(fcinfo, kLower, question, ranges)) PG_RETURN_NULL();
   const Aggregate aggregate = of_measure ? Aggregate::avg : Aggregate::count;
   if (of_measure) refuse_category(question.type[question.measure], "mean");
-  Explanation(rows, desc, aggregate, question, ranges, fcinfo).put(list_candidates(question));
+  Explanation(rows, aggregate, question, ranges, fcinfo).put(list_candidates(question));
   PG_RETURN_NULL();
 }

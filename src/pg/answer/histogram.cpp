@@ -27,8 +27,7 @@ void check_bins(int bins) {
 
 // edges: bins + 1 of them, ascending.
 void put_rows(FunctionCallInfo fcinfo, const Call& call, const double* edges, int bins) {
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
+  const ResultRows rows = begin_rows(fcinfo, kColumns);
   const kde::DensityView density = call.density.view();
   const double all = density.header().rows;
   kde::Range range;
@@ -46,15 +45,8 @@ void put_rows(FunctionCallInfo fcinfo, const Call& call, const double* edges, in
     const double count = kde::count(density, range);
     char* lower = place_to_text(call.question.type[0], edges[i]);
     char* upper = place_to_text(call.question.type[0], edges[i + 1]);
-    Datum values[kColumns] = {Int32GetDatum(i + 1),
-                              Float8GetDatum(edges[i]),
-                              Float8GetDatum(edges[i + 1]),
-                              Float8GetDatum(count * call.density.scale),
-                              Float8GetDatum(all > 0 ? count / all : 0),
-                              CStringGetTextDatum(lower),
-                              CStringGetTextDatum(upper)};
-    bool nulls[kColumns] = {};
-    tuplestore_putvalues(rows, desc, values, nulls);
+    rows.put(i + 1, edges[i], edges[i + 1], count * call.density.scale, all > 0 ? count / all : 0.0,
+             lower, upper);
     pfree(lower);
     pfree(upper);
   }
@@ -181,8 +173,7 @@ void put_bins_between(FunctionCallInfo fcinfo, const Call& call) {
 // A NULL density has no rows. filter: that argument.
 Datum histogram(FunctionCallInfo fcinfo, int filter, void (*put)(FunctionCallInfo, const Call&)) {
   if (PG_ARGISNULL(0)) {
-    TupleDesc desc;
-    (void)begin_rows(fcinfo, kColumns, &desc);
+    (void)begin_rows(fcinfo, kColumns);
     PG_RETURN_NULL();
   }
   check_by_name_only(fcinfo, 2);

@@ -43,8 +43,7 @@ double read_end(FunctionCallInfo fcinfo, int argument, double otherwise) {
 KDE_EXPORT(kde_points);
 Datum kde_points(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
+  const ResultRows rows = begin_rows(fcinfo, kColumns);
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   int points = read_points(fcinfo, 1);
   Call call;
@@ -64,11 +63,7 @@ Datum kde_points(PG_FUNCTION_ARGS) {
     CHECK_FOR_INTERRUPTS();
     const double x = curve.x(i);
     char* x_text = place_to_text(h->value_type, x);
-    Datum values[kColumns] = {Float8GetDatum(x), Float8GetDatum(curve.height(i)),
-                              Float8GetDatum(kde::cdf(curve.density, x)),
-                              CStringGetTextDatum(x_text)};
-    bool nulls[kColumns] = {};
-    tuplestore_putvalues(rows, desc, values, nulls);
+    rows.put(x, curve.height(i), kde::cdf(curve.density, x), x_text);
     pfree(x_text);
   }
   PG_RETURN_NULL();

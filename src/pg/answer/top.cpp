@@ -192,8 +192,7 @@ int list_top(const Call& call, int most, TopValue** out) {
 KDE_EXPORT(approx_top);
 Datum approx_top(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  const ResultRows rows = begin_rows(fcinfo, kResults);
   if (PG_ARGISNULL(kDensity)) PG_RETURN_NULL();
   check_by_name_only(fcinfo, kByNameOnly);
   reject_null(fcinfo, kValues, "n");
@@ -209,11 +208,7 @@ Datum approx_top(PG_FUNCTION_ARGS) {
   const int listed = list_top(call, most, &values);
   for (int i = 0; i < listed; ++i) {
     const TopValue& v = values[i];
-    Datum row[kResults] = {Int32GetDatum(i + 1), PointerGetDatum(v.value),
-                           Float8GetDatum(v.count.estimate), Float8GetDatum(v.count.lower),
-                           Float8GetDatum(v.count.upper)};
-    bool nulls[kResults] = {};
-    tuplestore_putvalues(rows, desc, row, nulls);
+    rows.put(i + 1, PointerGetDatum(v.value), v.count.estimate, v.count.lower, v.count.upper);
   }
   PG_RETURN_NULL();
 }

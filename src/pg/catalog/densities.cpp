@@ -117,7 +117,9 @@ void put_stored(HeapTuple tuple, TupleDesc desc, void* state) {
 
 Output begin_output(FunctionCallInfo fcinfo, int columns) {
   Output out = {};
-  out.rows = begin_rows(fcinfo, columns, &out.desc);
+  const ResultRows rows = begin_rows(fcinfo, columns);
+  out.rows = rows.rows;
+  out.desc = rows.desc;
   return out;
 }
 

@@ -1,5 +1,5 @@
 // kde_check(): the findings as one row.
-#include "pg/values/row.h"
+#include "pg/values/result_set.h"
 #include "pg/check/findings.h"
 
 extern "C" {
@@ -22,9 +22,7 @@ void Findings::add(Severity severity, const char* problem, const char* action) {
 List* Findings::sorted() const {
   List* out = NIL;
   for (int severity = static_cast<int>(Severity::error); severity > 0; --severity) {
-    ListCell* cell;
-    foreach (cell, all_) {
-      auto* finding = static_cast<Finding*>(lfirst(cell));
+    for (Finding* finding : of_list<Finding>(all_)) {
       if (static_cast<int>(finding->severity) == severity) out = lappend(out, finding);
     }
   }
@@ -48,9 +46,8 @@ void append_line(StringInfo to, const char* prefix, const char* text) {
 
 const char* summary_of(List* findings, int densities) {
   int counts[4] = {};
-  ListCell* cell;
-  foreach (cell, findings)
-    ++counts[static_cast<int>(static_cast<const Finding*>(lfirst(cell))->severity)];
+  for (const Finding* item : of_list<const Finding>(findings))
+    ++counts[static_cast<int>(item->severity)];
   StringInfoData out;
   initStringInfo(&out);
   appendStringInfo(&out, "%d %s", densities, densities == 1 ? "density" : "densities");
@@ -86,19 +83,14 @@ Datum kde_check(PG_FUNCTION_ARGS) {
   StringInfoData problems, actions;
   initStringInfo(&problems);
   initStringInfo(&actions);
-  ListCell* cell;
-  foreach (cell, sorted) {
-    const auto* f = static_cast<const Finding*>(lfirst(cell));
+  for (const Finding* f : of_list<const Finding>(sorted)) {
     append_line(&problems, psprintf("%s: ", severity_name(f->severity)), f->problem);
     // A command is none without its line breaks, which a name may have.
     append_line(&actions, strpbrk(f->action, "\r\n") == nullptr ? "" : "-- ", f->action);
   }
   const Severity worst = findings.worst();
-  Row<5> row;
-  row.put(BoolGetDatum(worst < Severity::warning));
-  row.put(CStringGetTextDatum(severity_name(worst)));
-  row.put(CStringGetTextDatum(summary_of(sorted, densities)));
-  row.put(CStringGetTextDatum(problems.data), sorted == NIL);
-  row.put(CStringGetTextDatum(actions.data), sorted == NIL);
-  return row.record(fcinfo);
+  const bool any = sorted != NIL;
+  return record_of(fcinfo, worst < Severity::warning, severity_name(worst),
+                   summary_of(sorted, densities), Field(any, problems.data),
+                   Field(any, actions.data));
 }

@@ -400,10 +400,8 @@ static_assert(std::is_trivially_destructible_v<Checking>, "an error may leave it
 const char* why_unchecked(Relation relation) {
   const Oid oid = RelationGetRelid(relation);
   if (is_of_shards(oid)) return "its rows are in shards";
-  ListCell* cell;
-  foreach (cell, find_all_inheritors(oid, AccessShareLock, nullptr)) {
-    if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
-      return "its rows are on another server";
+  for (const Oid each : oids(find_all_inheritors(oid, AccessShareLock, nullptr))) {
+    if (get_rel_relkind(each) == RELKIND_FOREIGN_TABLE) return "its rows are on another server";
   }
   return rows_are_elsewhere(relation) ? "its rows are elsewhere" : nullptr;
 }
@@ -428,21 +426,11 @@ bool ask_and_count(const CatalogEntry& entry, Relation relation, kde::Random* ra
 }
 
 // Without what the table says where its query failed.
-void put_check(Tuplestorestate* rows, TupleDesc desc, const SelfCheck& check) {
-  const bool done = check.finished, asked = check.question != nullptr;
+void put_check(const ResultRows& rows, const SelfCheck& check) {
+  const bool done = check.finished;
   const kde::Interval& a = check.answer;
-  const double numbers[] = {a.estimate, a.lower, a.upper, done ? check.exact : kNone,
-                            done ? check.error() : kNone};
-  Datum values[8] = {asked ? CStringGetTextDatum(check.question) : 0};
-  bool nulls[8] = {!asked};
-  for (int i = 0; i < 5; ++i) {
-    values[i + 1] = Float8GetDatum(numbers[i]);
-    nulls[i + 1] = std::isnan(numbers[i]);
-  }
-  values[6] = BoolGetDatum(check.held);
-  values[7] = Float8GetDatum(check.ms);
-  nulls[6] = nulls[7] = !done;
-  tuplestore_putvalues(rows, desc, values, nulls);
+  rows.put(check.question, a.estimate, a.lower, a.upper, done ? check.exact : kNone,
+           done ? check.error() : kNone, Field(done, check.held), Field(done, check.ms));
 }
 
 // Of values: a sum that overflows, a division by zero in a measure.
@@ -471,8 +459,7 @@ Datum kde_self_check(PG_FUNCTION_ARGS) {
   const int questions = read_questions(fcinfo, 3);
   kde::Random random(
       static_cast<std::uint64_t>(PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4)));
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, 8, &desc);
+  const ResultRows rows = begin_rows(fcinfo, 8);
   const NameParts parts = parts_of_name(PG_GETARG_TEXT_PP(0));
   Relation relation = open_owned_relation(parts.relation);
   const DensityKey key = key_of_parts(parts, text_argument(fcinfo, 2));
@@ -498,7 +485,7 @@ Datum kde_self_check(PG_FUNCTION_ARGS) {
                errdetail("The table's rows give an error: %s.", error)));
     else if (!asked)
       continue;
-    put_check(rows, desc, check);
+    put_check(rows, check);
   }
   owner.end();
   relation_close(relation, NoLock);

@@ -6,50 +6,15 @@
 #include "pg/base/owned.h"
 #include "pg/device/device_state.h"
 #include "pg/device/device_worker.h"
+#include "pg/values/result_set.h"
 
 #include "core/device/client.h"
-
-extern "C" {
-#include "funcapi.h"
-}
 
 #include <cstring>
 
 namespace kde_pg {
 
 namespace {
-
-// The columns of the result, in order.
-enum Column {
-  kDevice,
-  kStatus,
-  kInUse,
-  kInstructionSet,
-  kInstructionSets,
-  kThreads,
-  kName,
-  kCapability,
-  kMemory,
-  kMemoryUsed,
-  kJobs,
-  kBusyMs,
-  kLastError,
-  kColumns
-};
-
-struct DeviceRow {
-  Datum values[kColumns] = {};
-  bool nulls[kColumns];
-
-  DeviceRow() {
-    for (bool& null : nulls) null = true;
-  }
-  void put(Column column, Datum value) {
-    values[column] = value;
-    nulls[column] = false;
-  }
-  void put(Column column, const char* text) { put(column, CStringGetTextDatum(text)); }
-};
 
 // What one call lists; owned by its memory context.
 struct Listing {
@@ -77,30 +42,22 @@ void list_cards(Listing* listing) {
   }
 }
 
-void fill_processor(DeviceRow* row) {
+const Field kNone(false, 0);
+
+void put_processor(const ResultRows& rows) {
   const int count = instruction_set_count();
   Datum* names = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<Size>(count)));
   for (int i = 0; i < count; ++i) names[i] = CStringGetTextDatum(instruction_set_name(i));
-  row->put(kDevice, "cpu");
-  row->put(kStatus, "ready");
-  row->put(kInUse, BoolGetDatum(true));
-  row->put(kInstructionSet, chosen_engine_name());
-  row->put(kInstructionSets,
-           PointerGetDatum(construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT)));
-  row->put(kThreads, Int32GetDatum(chosen_threads()));
+  rows.put("cpu", "ready", true, chosen_engine_name(),
+           PointerGetDatum(construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT)),
+           chosen_threads(), kNone, kNone, kNone, kNone, kNone, kNone, kNone);
 }
 
-void fill_card(const kde::DeviceInfo& card, int number, DeviceRow* row) {
-  row->put(kDevice, psprintf("cuda:%d", number));
-  row->put(kStatus, "ready");
-  row->put(kInUse, BoolGetDatum(true));
-  row->put(kName, card.name);
-  row->put(kCapability, psprintf("%d.%d", card.major, card.minor));
-  row->put(kMemory, Int64GetDatum(static_cast<int64>(card.memory)));
-  row->put(kMemoryUsed, Int64GetDatum(static_cast<int64>(card.memory_used)));
-  row->put(kJobs, Int64GetDatum(card.jobs));
-  row->put(kBusyMs, Float8GetDatum(card.busy_ms));
-  if (card.last_error[0] != '\0') row->put(kLastError, card.last_error);
+void put_card(const ResultRows& rows, const kde::DeviceInfo& card, int number) {
+  rows.put(psprintf("cuda:%d", number), "ready", true, kNone, kNone, kNone, card.name,
+           psprintf("%d.%d", card.major, card.minor), static_cast<int64>(card.memory),
+           static_cast<int64>(card.memory_used), Int64GetDatum(card.jobs), card.busy_ms,
+           card.last_error[0] != '\0' ? card.last_error : nullptr);
 }
 
 }  // namespace
@@ -110,36 +67,14 @@ void fill_card(const kde::DeviceInfo& card, int number, DeviceRow* row) {
 KDE_EXPORT(kde_devices);
 Datum kde_devices(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  FuncCallContext* call;
-  if (SRF_IS_FIRSTCALL()) {
-    call = SRF_FIRSTCALL_INIT();
-    TupleDesc desc;
-    if (get_call_result_type(fcinfo, nullptr, &desc) != TYPEFUNC_COMPOSITE ||
-        desc->natts != kColumns)
-      elog(ERROR, "return type must be a row type of %d columns", kColumns);
-    MemoryContext old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-    call->tuple_desc = BlessTupleDesc(desc);
-    Listing* listing = Owned<Listing>::create(call->multi_call_memory_ctx);
-    list_cards(listing);
-    call->user_fctx = listing;
-    MemoryContextSwitchTo(old);
-  }
-  call = SRF_PERCALL_SETUP();
-  const Listing* listing = static_cast<Listing*>(call->user_fctx);
-  const std::size_t cards = listing->cards.size();
-  DeviceRow row;
-  if (call->call_cntr == 0) {
-    fill_processor(&row);
-  } else if (call->call_cntr <= cards) {
-    const std::size_t i = call->call_cntr - 1;
-    fill_card(listing->cards[i], static_cast<int>(i), &row);
-  } else if (call->call_cntr == 1 && listing->status != nullptr) {
-    row.put(kDevice, "cuda");
-    row.put(kStatus, listing->status);
-    row.put(kInUse, BoolGetDatum(false));
-  } else {
-    SRF_RETURN_DONE(call);
-  }
-  HeapTuple tuple = heap_form_tuple(call->tuple_desc, row.values, row.nulls);
-  SRF_RETURN_NEXT(call, HeapTupleGetDatum(tuple));
+  const ResultRows rows = begin_rows(fcinfo, 13);
+  Listing* listing = Owned<Listing>::create(CurrentMemoryContext);
+  list_cards(listing);
+  put_processor(rows);
+  for (std::size_t i = 0; i < listing->cards.size(); ++i)
+    put_card(rows, listing->cards[i], static_cast<int>(i));
+  if (listing->status != nullptr)
+    rows.put("cuda", listing->status, false, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone,
+             kNone, kNone);
+  PG_RETURN_NULL();
 }

@@ -1,7 +1,7 @@
 // What kde_fit returns: few columns, in units to be read.
 #include "pg/fit/fit_record.h"
 
-#include "pg/values/row.h"
+#include "pg/values/result_set.h"
 #include "pg/catalog/short_model.h"
 
 #include <cmath>
@@ -37,16 +37,9 @@ Datum took_text(const DensityFit& fit) {
 double whole_rows(const DensityFit& fit) { return std::round(fit.rows); }
 
 Datum fit_record(FunctionCallInfo fcinfo, const DensityKey& key, const DensityFit& fit) {
-  Row<8> row;
-  row.put_text(density_name(key));
-  row.put(model_text(fit));
-  row.put(Float8GetDatum(whole_rows(fit)));
-  row.put(Int64GetDatum(fit.record.rows_read));
-  row.put_text(fit.expected_error);
-  row.put(size_text(fit));
-  row.put(took_text(fit));
-  row.put(Int64GetDatum(fit.record.request.seed));
-  return row.record(fcinfo);
+  return record_of(fcinfo, density_name(key), model_text(fit), whole_rows(fit),
+                   fit.record.rows_read, fit.expected_error, size_text(fit), took_text(fit),
+                   fit.record.request.seed);
 }
 
 }  // namespace kde_pg

@@ -2,7 +2,6 @@
 // measures stays: nobody has said that they are to go.
 #include "pg/base/fault.h"
 #include "pg/values/result_set.h"
-#include "pg/values/row.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
 #include "pg/fit/fit_record.h"
@@ -26,9 +25,8 @@ bool is_key(Relation relation, AttrNumber attnum, kde::ValueType type) {
   if (type > kde::ValueType::int8 && type != kde::ValueType::category) return false;
   bool found = false;
   List* indexes = RelationGetIndexList(relation);
-  ListCell* cell;
-  foreach (cell, indexes) {
-    HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
+  for (const Oid oid : oids(indexes)) {
+    HeapTuple tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(oid));
     if (!HeapTupleIsValid(tuple)) continue;
     const auto* index = reinterpret_cast<Form_pg_index>(GETSTRUCT(tuple));
     found |= index->indisunique && index->indnkeyatts == 1 && index->indkey.values[0] == attnum &&
@@ -41,9 +39,8 @@ bool is_key(Relation relation, AttrNumber attnum, kde::ValueType type) {
 
 // Whether it has the numbers of another table's rows.
 bool is_reference(Relation relation, AttrNumber attnum) {
-  ListCell* cell;
-  foreach (cell, RelationGetFKeyList(relation)) {
-    const auto* key = static_cast<const ForeignKeyCacheInfo*>(lfirst(cell));
+  for (const ForeignKeyCacheInfo* key :
+       of_list<const ForeignKeyCacheInfo>(RelationGetFKeyList(relation))) {
     if (key->nkeys == 1 && key->conkey[0] == attnum) return true;
   }
   return false;
@@ -91,14 +88,11 @@ bool is_left_out(const Column* column) { return column->reason != nullptr; }
 // Locks the densities of those that are to be fitted. What is fitted to them is known only then.
 void lock_columns(List* columns) {
   List* keys = NIL;
-  ListCell* cell;
-  foreach (cell, columns) {
-    auto* column = static_cast<Column*>(lfirst(cell));
+  for (Column* column : of_list<Column>(columns)) {
     if (!is_left_out(column)) keys = lappend(keys, &column->key);
   }
   catalog_lock_all(keys);
-  foreach (cell, columns) {
-    auto* column = static_cast<Column*>(lfirst(cell));
+  for (Column* column : of_list<Column>(columns)) {
     if (is_left_out(column)) continue;
     const CatalogEntry* before = catalog_entry(column->key);
     if (before == nullptr) continue;
@@ -111,18 +105,13 @@ void lock_columns(List* columns) {
   }
 }
 
-void put_row(Tuplestorestate* rows, TupleDesc desc, const Column& column) {
+void put_row(const ResultRows& rows, const Column& column) {
   const bool fitted = column.reason == nullptr;
-  Row<kResults> row;
-  row.put_text(NameStr(column.name));
-  row.put(BoolGetDatum(fitted));
-  row.put_text(column.reason);
-  row.put(fitted ? model_text(column.fit) : 0, !fitted);
-  row.put(Float8GetDatum(fitted ? whole_rows(column.fit) : 0), !fitted);
-  row.put_text(fitted ? column.fit.expected_error : nullptr);
-  row.put(fitted ? size_text(column.fit) : 0, !fitted);
-  row.put(fitted ? took_text(column.fit) : 0, !fitted);
-  row.store(rows, desc);
+  const auto if_fitted = [&](auto text) { return Field(fitted, fitted ? text(column.fit) : 0); };
+  rows.put(NameStr(column.name), fitted, column.reason, if_fitted(model_text),
+           Field(fitted, fitted ? whole_rows(column.fit) : 0.0),
+           fitted ? column.fit.expected_error : nullptr, if_fitted(size_text),
+           if_fitted(took_text));
 }
 
 void fit_together(Column** columns, int n, const DensityRequest* requests, Relation relation) {
@@ -154,9 +143,7 @@ void fit_columns(List* columns, const FitRequest& asked, Relation relation) {
   DensityRequest together[kMostOfScan];
   Column* of[kMostOfScan];
   int size = 0;
-  ListCell* cell;
-  foreach (cell, columns) {
-    auto* column = static_cast<Column*>(lfirst(cell));
+  for (Column* column : of_list<Column>(columns)) {
     if (is_left_out(column)) continue;
     DensityRequest request;
     request.asked = asked;
@@ -185,8 +172,7 @@ Datum kde_fit_table(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_fit()");
   reject_null(fcinfo, 0, "relation");
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  const ResultRows rows = begin_rows(fcinfo, kResults);
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   FitRequest asked = {};
@@ -198,8 +184,7 @@ Datum kde_fit_table(PG_FUNCTION_ARGS) {
   lock_columns(columns);
   KDE_FAULT("fit.decided");
   fit_columns(columns, asked, relation);
-  ListCell* cell;
-  foreach (cell, columns) put_row(rows, desc, *static_cast<const Column*>(lfirst(cell)));
+  for (const Column* item : of_list<const Column>(columns)) put_row(rows, *item);
   relation_close(relation, NoLock);
   PG_RETURN_NULL();
 }

@@ -5,7 +5,6 @@
 // SQL is (query.h) and run with a demand of its own (demand.h).
 #include "pg/answer/call.h"
 #include "pg/values/result_set.h"
-#include "pg/values/row.h"
 #include "pg/catalog/expression.h"
 #include "pg/plain_sql/demand.h"
 
@@ -146,7 +145,6 @@ bool ask(Oid relation, const char* predicate, const char* measure, const Accurac
 KDE_EXPORT(kde_approx_where);
 Datum kde_approx_where(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  constexpr int kResults = 11;
   if (PG_ARGISNULL(kRelation) || PG_ARGISNULL(kPredicate)) PG_RETURN_NULL();
   check_by_name_only(fcinfo, kByNameOnly);
   const Accuracy accuracy = read_accuracy(fcinfo, kFirstOfAccuracy);
@@ -160,18 +158,17 @@ Datum kde_approx_where(PG_FUNCTION_ARGS) {
   for (kde::Interval& i : answers.of) i = {kNone, kNone, kNone};
   if (!ask(relation, text_to_cstring(PG_GETARG_TEXT_PP(kPredicate)), measure, accuracy, &answers))
     PG_RETURN_NULL();
-  Row<kResults> row;
   bool exact = answers.as_of_now;
-  for (int k = 0; k < 3; ++k) {
-    const kde::Interval& i = answers.of[k];
-    for (const double x : {i.estimate, i.lower, i.upper})
-      row.put(Float8GetDatum(x), std::isnan(x) && !answers.nan[k]);
+  for (const kde::Interval& i : answers.of)
     exact = exact && (std::isnan(i.lower) || i.lower == i.upper);
-  }
-  row.put(BoolGetDatum(exact));
-  row.put(answers.density != nullptr ? CStringGetTextDatum(answers.density) : 0,
-          answers.density == nullptr);
-  PG_RETURN_DATUM(row.record(fcinfo));
+  const auto field = [&](int k, double x) {
+    return Field(!std::isnan(x) || answers.nan[k], Float8GetDatum(x));
+  };
+  const auto& [count, sum, mean] = answers.of;
+  return record_of(fcinfo, field(0, count.estimate), field(0, count.lower), field(0, count.upper),
+                   field(1, sum.estimate), field(1, sum.lower), field(1, sum.upper),
+                   field(2, mean.estimate), field(2, mean.lower), field(2, mean.upper), exact,
+                   answers.density);
 }
 
 // kde_explain_query(query)
@@ -179,8 +176,7 @@ KDE_EXPORT(kde_explain_query);
 Datum kde_explain_query(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   constexpr int kResults = 5;
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  const ResultRows rows = begin_rows(fcinfo, kResults);
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   const char* query = text_to_cstring(PG_GETARG_TEXT_PP(0));
   List* raw = raw_parser(query, RAW_PARSE_DEFAULT);
@@ -199,15 +195,9 @@ Datum kde_explain_query(PG_FUNCTION_ARGS) {
   (void)plan_demanded(&demand, linitial_node(Query, queries), query);
   PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted"};
   if (demand.reasons == NIL) demand.reasons = list_make1(&none);
-  ListCell* cell;
-  foreach (cell, demand.reasons) {
-    const auto* r = static_cast<const PlainReason*>(lfirst(cell));
-    const auto as_text = [](const char* s) { return s != nullptr ? CStringGetTextDatum(s) : 0; };
-    Datum values[kResults] = {ObjectIdGetDatum(r->relation), as_text(r->density),
-                              as_text(r->filter), BoolGetDatum(r->answers), as_text(r->why)};
-    bool nulls[kResults] = {!OidIsValid(r->relation), r->density == nullptr, r->filter == nullptr,
-                            false, false};
-    tuplestore_putvalues(rows, desc, values, nulls);
+  for (const PlainReason* r : of_list<const PlainReason>(demand.reasons)) {
+    rows.put(Field(OidIsValid(r->relation), r->relation), r->density, r->filter, r->answers,
+             r->why);
   }
   PG_RETURN_NULL();
 }

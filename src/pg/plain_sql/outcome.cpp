@@ -107,18 +107,14 @@ void request_outcome_memory() {
 KDE_EXPORT(kde_plain_sql_outcomes);
 Datum kde_plain_sql_outcomes(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  TupleDesc desc;
   constexpr int kResults = 3;
-  Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  const ResultRows rows = begin_rows(fcinfo, kResults);
   for (int i = 0; i < kPlainOutcomes; ++i) {
     const bool is_shared = counts_of_all != nullptr;
     const auto all =
         is_shared ? static_cast<int64>(pg_atomic_read_u64(&counts_of_all[i])) : counts[i];
     if (all == 0) continue;
-    const Datum values[kResults] = {CStringGetTextDatum(describe(static_cast<PlainOutcome>(i))),
-                                    Int64GetDatum(counts[i]), Int64GetDatum(all)};
-    const bool nulls[kResults] = {false, false, !is_shared};
-    tuplestore_putvalues(rows, desc, const_cast<Datum*>(values), const_cast<bool*>(nulls));
+    rows.put(describe(static_cast<PlainOutcome>(i)), counts[i], Field(is_shared, all));
   }
   PG_RETURN_NULL();
 }

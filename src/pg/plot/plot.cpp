@@ -282,8 +282,7 @@ std::string* draw(FunctionCallInfo fcinfo, const Arguments& at) {
 
 // A row for each line.
 Datum plot(FunctionCallInfo fcinfo, const Arguments& at) {
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, 1, &desc);
+  const ResultRows rows = begin_rows(fcinfo, 1);
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   const std::string* drawn = draw(fcinfo, at);
   const char* line = drawn->data();
@@ -291,9 +290,7 @@ Datum plot(FunctionCallInfo fcinfo, const Arguments& at) {
   while (line < end) {
     CHECK_FOR_INTERRUPTS();
     const auto* after = static_cast<const char*>(memchr(line, '\n', end - line));
-    Datum value = PointerGetDatum(cstring_to_text_with_len(line, static_cast<int>(after - line)));
-    bool null = false;
-    tuplestore_putvalues(rows, desc, &value, &null);
+    rows.put(PointerGetDatum(cstring_to_text_with_len(line, static_cast<int>(after - line))));
     line = after + 1;
   }
   PG_RETURN_NULL();

@@ -1,7 +1,6 @@
 // kde_aqp.progress(): the rows behind the view kde_progress, one for each backend that works on a
 // density, seen by its user and the members of pg_read_all_stats, as rows of pg_stat_activity are.
 #include "pg/values/result_set.h"
-#include "pg/values/row.h"
 #include "pg/progress/progress.h"
 
 extern "C" {
@@ -27,24 +26,21 @@ ArrayType* column_names(const ProgressReport& report) {
   return construct_array(names, report.columns, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-void put_row(const ProgressReport& report, TupleDesc desc, Tuplestorestate* rows) {
-  Row<kColumns> row;
+void put_row(const ProgressReport& report, const ResultRows& rows) {
   const bool here = report.database == MyDatabaseId && OidIsValid(report.relation);
   const bool counted = report.unit != Unit::none;
-  row.put(Int32GetDatum(report.pid));
-  const char* database = get_database_name(report.database);
-  row.put(database != nullptr ? DirectFunctionCall1(namein, CStringGetDatum(database)) : 0,
-          database == nullptr);
-  row.put(ObjectIdGetDatum(report.relation), !here);
-  row.put(here ? PointerGetDatum(column_names(report)) : 0, !here);
-  row.put_text(operation_name(report.operation));
-  row.put_text(phase_name(report.phase));
-  row.put_text(unit_name(report.unit));
-  row.put(Int64GetDatum(report.done), !counted);
-  row.put(Int64GetDatum(report.total), !counted || report.total == 0);
-  row.put(TimestampTzGetDatum(report.started_at));
-  row.put_text(!report.sums ? nullptr : report.on_device ? "cuda" : "cpu");
-  row.store(rows, desc);
+  const char* name = get_database_name(report.database);
+  const Datum database =
+      name != nullptr ? DirectFunctionCall1(namein, CStringGetDatum(name)) : Datum{0};
+  rows.put(report.pid, Field(name != nullptr, database), Field(here, report.relation),
+           Field(here, here ? PointerGetDatum(column_names(report)) : 0),
+           operation_name(report.operation), phase_name(report.phase), unit_name(report.unit),
+           Field(counted, Int64GetDatum(report.done)),
+           Field(counted && report.total != 0, Int64GetDatum(report.total)),
+           TimestampTzGetDatum(report.started_at),
+           !report.sums       ? nullptr
+           : report.on_device ? "cuda"
+                              : "cpu");
 }
 
 }  // namespace
@@ -54,13 +50,12 @@ void put_row(const ProgressReport& report, TupleDesc desc, Tuplestorestate* rows
 KDE_EXPORT(kde_progress);
 Datum kde_progress(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
+  const ResultRows rows = begin_rows(fcinfo, kColumns);
   const bool sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
   for (int i = 0; i < kProgressSlots; ++i) {
     ProgressReport report;
     if (!read_progress(i, &report)) continue;
-    if (sees_all || has_privs_of_role(GetUserId(), report.user)) put_row(report, desc, rows);
+    if (sees_all || has_privs_of_role(GetUserId(), report.user)) put_row(report, rows);
   }
   PG_RETURN_NULL();
 }

@@ -222,8 +222,7 @@ Datum kde_drift_by_name(PG_FUNCTION_ARGS) {
              errdetail("The value given was %lld.", static_cast<long long>(sample_rows))));
   check_sample_fits(sample_rows, 64 * kde::kMaxColumns,
                     "Use a smaller sample or raise maintenance_work_mem.");
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, 4, &desc);
+  const ResultRows rows = begin_rows(fcinfo, 4);
   const NameParts parts = parts_of_name(PG_GETARG_TEXT_PP(0));
   Relation relation = open_maintained_relation(parts.relation);
   check_kind(relation);
@@ -237,11 +236,7 @@ Datum kde_drift_by_name(PG_FUNCTION_ARGS) {
   measure_drift(&locked, key, relation, sample_rows,
                 PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4), out);
   for (int k = 0; k < key.columns; ++k) {
-    Datum values[4] = {CStringGetTextDatum(key.column[k].text),
-                       Float8GetDatum(out[k].drift.distance), Float8GetDatum(out[k].drift.p_value),
-                       Int64GetDatum(out[k].sample_rows)};
-    bool nulls[4] = {};
-    tuplestore_putvalues(rows, desc, values, nulls);
+    rows.put(key.column[k].text, out[k].drift.distance, out[k].drift.p_value, out[k].sample_rows);
   }
   relation_close(relation, NoLock);
   return static_cast<Datum>(0);

@@ -18,24 +18,14 @@ namespace kde_pg {
 
 namespace {
 
-void put_result(Tuplestorestate* rows, TupleDesc desc, const RefreshResult& result) {
-  Datum values[7] = {};
-  bool nulls[7] = {};
-  const auto put = [&](int i, bool known, Datum value) {
-    nulls[i] = !known;
-    values[i] = value;
-  };
+void put_result(const ResultRows& rows, const RefreshResult& result) {
   const bool has_key = result.key.columns > 0;
-  put(0, true, ObjectIdGetDatum(result.key.relation));
-  put(1, has_key, has_key ? PointerGetDatum(column_names_of(result.key)) : 0);
-  const bool filtered = has_key && result.key.has_filter();
-  put(2, filtered, filtered ? CStringGetTextDatum(result.key.filter) : 0);
-  put(3, true, CStringGetTextDatum(refresh_action_name(result.action)));
-  put(4, result.reason != nullptr,
-      result.reason != nullptr ? CStringGetTextDatum(result.reason) : 0);
-  put(5, result.changed_rows >= 0, Int64GetDatum(result.changed_rows));
-  put(6, result.action == RefreshAction::refitted, Float8GetDatum(result.total_ms));
-  tuplestore_putvalues(rows, desc, values, nulls);
+  rows.put(result.key.relation,
+           Field(has_key, has_key ? PointerGetDatum(column_names_of(result.key)) : 0),
+           has_key && result.key.has_filter() ? result.key.filter : nullptr,
+           refresh_action_name(result.action), result.reason,
+           Field(result.changed_rows >= 0, result.changed_rows),
+           Field(result.action == RefreshAction::refitted, result.total_ms));
 }
 
 // Whether kde_refresh_all() looks at a density, whose table the caller may refresh.
@@ -62,10 +52,8 @@ void refresh_all(const RefreshHow& how) {
     // Others' tables are passed over in silence, as by VACUUM of a whole database.
     if (get_rel_name(relation) == nullptr || !may_maintain(relation)) continue;
     List* wanted = NIL;
-    ListCell* cell;
     MemoryContextSwitchTo(each);
-    foreach (cell, of_table) {
-      auto* item = static_cast<RefreshItem*>(lfirst(cell));
+    for (RefreshItem* item : of_list<RefreshItem>(of_table)) {
       if (is_wanted(*item, how))
         wanted = lappend(wanted, item);
       else
@@ -73,10 +61,10 @@ void refresh_all(const RefreshHow& how) {
     }
     if (wanted != NIL) SPI_commit();
     MemoryContextSwitchTo(each);
-    foreach (cell, refresh_together(wanted, how)) {
-      const auto& result = *static_cast<const RefreshResult*>(lfirst(cell));
-      report_refresh(result, result.action == RefreshAction::failed ? WARNING : NOTICE);
-      ++counts[static_cast<int>(result.action)];
+    for (const RefreshResult* result :
+         of_list<const RefreshResult>(refresh_together(wanted, how))) {
+      report_refresh(*result, result->action == RefreshAction::failed ? WARNING : NOTICE);
+      ++counts[static_cast<int>(result->action)];
     }
     MemoryContextSwitchTo(previous);
     MemoryContextReset(each);
@@ -137,8 +125,7 @@ Datum kde_refresh(PG_FUNCTION_ARGS) {
   check_may_write("kde_refresh()");
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, "force");
-  TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, 7, &desc);
+  const ResultRows rows = begin_rows(fcinfo, 7);
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   RefreshHow how;
@@ -146,13 +133,11 @@ Datum kde_refresh(PG_FUNCTION_ARGS) {
   List* items = refresh_items(RelationGetRelid(relation), false);
   list_sort(items, compare_ids);
   List* keys = NIL;
-  ListCell* cell;
-  foreach (cell, items) keys = lappend(keys, &static_cast<RefreshItem*>(lfirst(cell))->key);
+  for (RefreshItem* item : of_list<RefreshItem>(items)) keys = lappend(keys, &item->key);
   catalog_lock_all(keys);
-  foreach (cell, refresh_together(items, how)) {
-    const auto& result = *static_cast<const RefreshResult*>(lfirst(cell));
-    if (result.action == RefreshAction::failed) report_refresh(result, WARNING);
-    put_result(rows, desc, result);
+  for (const RefreshResult* result : of_list<const RefreshResult>(refresh_together(items, how))) {
+    if (result->action == RefreshAction::failed) report_refresh(*result, WARNING);
+    put_result(rows, *result);
   }
   relation_close(relation, NoLock);
   return static_cast<Datum>(0);
