@@ -5,7 +5,6 @@
 
 #include <omp.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>

@@ -16,7 +16,6 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>

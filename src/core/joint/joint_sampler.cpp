@@ -4,7 +4,6 @@
 #include "core/guarded.h"
 
 #include <algorithm>
-#include <cmath>
 #include <new>
 
 namespace kde {

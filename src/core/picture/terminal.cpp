@@ -11,7 +11,6 @@
 #include "core/picture/scale.h"
 #include "core/guarded.h"
 
-#include <array>
 #include <cmath>
 #include <vector>
 

@@ -31,7 +31,6 @@ extern "C" {
 }
 
 #include <algorithm>
-#include <cmath>
 
 namespace kde_pg {
 

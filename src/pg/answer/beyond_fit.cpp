@@ -3,7 +3,6 @@
 
 #include "pg/answer/moments.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace kde_pg {

@@ -5,9 +5,6 @@
 #include "pg/answer/value_bounds.h"
 #include "pg/catalog/stale_answers.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace kde_pg {
 
 namespace {

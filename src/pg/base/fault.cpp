@@ -12,7 +12,6 @@ extern "C" {
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstring>
 
 namespace kde_pg {

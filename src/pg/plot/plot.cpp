@@ -23,7 +23,6 @@ extern "C" {
 Datum anykde_of_text(PG_FUNCTION_ARGS);
 }
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
