@@ -1,6 +1,8 @@
 // See grid_cells.h: rows and measures. Which cells there are is in grid_levels.cpp.
 #include "core/grid/grid_cells.h"
 
+#include "core/summary/batch.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -14,16 +16,9 @@ constexpr std::size_t kAhead = 16;
 constexpr double kPowersOfTen[kMostValueDigits + 1] = {
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
-// As nearbyint() up to 2^51, without a call.
-[[gnu::always_inline]] inline double nearest_whole(double x) {
-  constexpr double kOnes = 0x1.8p52;
-  return (x + kOnes) - kOnes;
-}
-
 // Whether that is the double nearest to a decimal fraction of so many digits.
 bool is_decimal(double y, int digits) {
-  const double units = nearest_whole(y * kPowersOfTen[digits]);
-  return std::fabs(units) < 0x1p51 && units / kPowersOfTen[digits] == y;
+  return batch_work().are_decimal(&y, 1, kPowersOfTen[digits]);
 }
 
 }  // namespace
@@ -31,8 +26,6 @@ bool is_decimal(double y, int digits) {
 double power_of(int decimals) { return decimals < kNoDecimals ? kPowersOfTen[decimals] : 1; }
 
 double GridCells::Measure::units_of_one() const { return power_of(decimals); }
-
-bool GridCells::has_digits(double x, int digits) { return is_decimal(x, digits); }
 
 // ------------------------------------------------------------------------------------- measures
 
@@ -79,21 +72,19 @@ void GridCells::take_values(int k, std::span<double> y) {
   m.totals.add({values, some}, {});
   int decimals = m.decimals;
   // All of them by the same, as one that has more may leave no room for a large one.
-  for (std::size_t i = 0; i < some && decimals < kNoDecimals;) {
-    const bool is_one = is_decimal(values[i], decimals);
-    i = is_one ? i + 1 : 0;
-    decimals += is_one ? 0 : 1;
-  }
+  while (decimals < kNoDecimals && !batch_work().are_decimal(values, some, kPowersOfTen[decimals]))
+    ++decimals;
   // It may widen what is in the table.
   if (decimals > m.decimals) widen(k, decimals);
-  const auto in_units = [&](double value) {
-    return decimals < kNoDecimals ? nearest_whole(value * kPowersOfTen[decimals]) : value;
-  };
+  const bool is_whole = decimals < kNoDecimals;
   if (!m.has_origin) {
-    m.origin = in_units(values[0]);
+    m.origin = is_whole ? nearest_whole(values[0] * kPowersOfTen[decimals]) : values[0];
     m.has_origin = true;
   }
-  for (double& value : y) value = in_units(value) - m.origin;
+  if (is_whole)
+    batch_work().make_units(y.data(), y.size(), kPowersOfTen[decimals], m.origin);
+  else
+    for (double& value : y) value -= m.origin;
 }
 
 // ----------------------------------------------------------------------------------------- rows
@@ -137,9 +128,28 @@ Status GridCells::add_slowly(double x, std::span<const double> y) {
   return add(x, y);
 }
 
-Status GridCells::add(std::span<const double> x) {
+void GridCells::note_digits(std::span<const double> x) {
+  if (digits_ == kNoValueDigits ||
+      batch_work().are_decimal(x.data(), x.size(), kPowersOfTen[digits_]))
+    return;
   for (const double value : x)
-    if (Status s = add(value); !s.ok()) return s;
+    while (digits_ < kNoValueDigits && !is_decimal(value, digits_)) ++digits_;
+}
+
+Status GridCells::add(std::span<const double> x) {
+  while (!x.empty()) {
+    const std::size_t n = std::min(x.size(), batch_capacity_ - waiting_);
+    double finite = 0;  // or NaN
+    for (std::size_t i = 0; i < n; ++i) {
+      finite += x[i] - x[i];
+      batch_[waiting_ + i] = x[i] + 0.0;
+    }
+    if (finite == 0) waiting_ += n;
+    const std::size_t others = n == 0 ? 1 : finite == 0 ? 0 : n;
+    for (const double value : x.first(others))
+      if (Status s = add(value); !s.ok()) return s;
+    x = x.subspan(std::max(n, others));
+  }
   return Status::success();
 }
 
@@ -151,9 +161,10 @@ Status GridCells::add_weighted(double x, double weight) {
   x += 0.0;
   is_uneven_ = true;
   totals_.add({&x, 1}, {&weight, 1});
-  note_digits(x);
+  note_digits({&x, 1});
   std::size_t at;
-  if (Status s = find_or_add(x, key_of_row(x), &at); !s.ok()) return s;
+  if (Status s = find_or_add(x, key_of_value(level_, steps_of_one(level_), x), &at); !s.ok())
+    return s;
   table_.slot(at)[1] += weight;
   return Status::success();
 }
@@ -174,7 +185,7 @@ Status GridCells::add_values(std::span<const WeightedValue> values,
   for (std::size_t i = 0; i < values.size(); ++i) {
     const WeightedValue& v = values[i];
     t.add({&v.value, 1}, {&v.weight, 1});
-    note_digits(v.value);
+    note_digits({&v.value, 1});
     double slot[2 + 3 * kMaxMeasures];
     for (int k = 0; k < measures_; ++k)
       put_sums(slot, k,
@@ -187,13 +198,13 @@ Status GridCells::add_values(std::span<const WeightedValue> values,
 
 // The slot of a key, which is new perhaps: then there may be too many, and x has another key.
 Status GridCells::find_or_add(double x, std::int64_t key, std::size_t* at) {
-  if (table_.capacity() > 0) {
+  if (table_.slots() > 0) {
     *at = table_.slot_of(key);
     if (table_.is_used(*at)) return Status::success();
   }
   if (table_.is_full() && size() > most_) {
     if (Status s = fit_into_most(); !s.ok()) return s;
-    key = key_of_row(x);
+    key = key_of_value(level_, steps_of_one(level_), x);
   }
   if (Status s = table_.make_room(memory_); !s.ok()) return s;
   *at = table_.slot_of(key);
@@ -212,35 +223,54 @@ Status GridCells::count_batch() {
   waiting_ = 0;
   is_uneven_ = true;
   totals_.add({batch_, n}, {});
-  const auto values = [this](int k) {
-    return batch_ + (static_cast<std::size_t>(k) + 1) * batch_capacity_;
-  };
-  for (int k = 0; k < measures_; ++k) take_values(k, {values(k), n});
-  for (std::size_t i = 0; i < n && digits_ < kNoValueDigits; ++i) note_digits(batch_[i]);
-  if (table_.capacity() == 0)
+  for (int k = 0; k < measures_; ++k)
+    take_values(k, {batch_ + (static_cast<std::size_t>(k) + 1) * batch_capacity_, n});
+  note_digits({batch_, n});
+  if (table_.slots() == 0)
     if (Status s = table_.make_room(memory_); !s.ok()) return s;
   std::int64_t key[kMostBatch];
-  for (std::size_t i = 0; i < n; ++i) key[i] = key_of_row(batch_[i]);
-  int level = level_;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (level_ != level) {
-      level = level_;
-      for (std::size_t j = i; j < n; ++j) key[j] = key_of_row(batch_[j]);
-    }
+  for (std::size_t i = 0; i < n;) {
+    find_keys(level_, {batch_ + i, n - i}, key + i);
+    const int level = level_;
+    if (Status s = measures_ == 0   ? count_keys<0>(key, n, &i)
+                   : measures_ == 1 ? count_keys<1>(key, n, &i)
+                                    : count_keys<kMaxMeasures>(key, n, &i);
+        !s.ok())
+      return s;
+    if (level_ == level) break;
+  }
+  return Status::success();
+}
+
+// Counts rows of the batch from *i on, until the level is another.
+template <int kMost>
+Status GridCells::count_keys(const std::int64_t* key, std::size_t n, std::size_t* i) {
+  const int level = level_;
+  const int measures = kMost == kMaxMeasures ? measures_ : kMost;
+  const double* const batch = batch_;
+  const std::size_t apart = batch_capacity_;
+  GridTable table = table_;
+  for (; *i < n; ++*i) {
     // Memory is slow where the table is large: what is looked for is asked for beforehand.
-    table_.prefetch(key[std::min(i + kAhead, n - 1)]);
-    std::size_t at = table_.slot_of(key[i]);
-    if (!table_.is_used(at))
-      if (Status s = find_or_add(batch_[i], key[i], &at); !s.ok()) return s;
-    double* slot = table_.slot(at);
+    table.prefetch(key[std::min(*i + kAhead, n - 1)]);
+    std::size_t at = table.slot_of(key[*i]);
+    if (!table.is_used(at)) {
+      if (Status s = find_or_add(batch[*i], key[*i], &at); !s.ok()) return s;
+      table = table_;
+    }
+    double* slot = table.slot(at);
     slot[1] += 1;
-    for (int k = 0; k < measures_; ++k) {
-      const double y = values(k)[i];
+    for (int k = 0; k < measures; ++k) {
+      const double y = batch[(static_cast<std::size_t>(k) + 1) * apart + *i];
       if (std::isnan(y)) continue;
       double* sums = slot + 2 + 3 * k;
       sums[0] += 1;
       sums[1] += y;
       sums[2] += y * y;
+    }
+    if (level_ != level) {
+      ++*i;
+      break;
     }
   }
   return Status::success();
@@ -278,7 +308,9 @@ Status GridCells::merge(GridCells* other) {
   }
   if (level_ < other->level_)
     if (Status s = raise_level(other->level_); !s.ok()) return s;
-  if (Status s = table_.reserve(memory_, other->table_.size()); !s.ok()) return s;
+  if (other->level_ < level_)
+    if (Status s = other->raise_level(level_); !s.ok()) return s;
+  if (Status s = table_.reserve_like(memory_, other->table_); !s.ok()) return s;
   if (Status s = add_cells_of({other->level_, other->table_}); !s.ok()) return s;
   for (int i = 0; i < other->loose_count_; ++i)
     if (Status s = add_cells_of(other->loose_[i]); !s.ok()) return s;

@@ -193,8 +193,16 @@ class GridCells {
   std::int64_t key_in(int to, int from, std::int64_t key) const {
     return key_of_level(to, begin_of(from, key), is_inside(from, key));
   }
-  std::int64_t key_of_row(double x) const;
-  void set_level(int level);
+  // 1/step of an even level; else 0.
+  double steps_of_one(int level) const {
+    return level >= 0 && ends_.is_even(level) ? 1 / ends_.step(level) : 0;
+  }
+  // Of a value; of values.
+  std::int64_t key_of_value(int level, double steps_of_one, double x) const;
+  void find_keys(int level, std::span<const double> x, std::int64_t* keys) const;
+  // Of those of the table.
+  std::vector<double> sorted_values() const;
+  std::size_t cells_at(int level, std::span<const double> values) const;
   Status raise_level(int level);
   // All cells, by x.
   struct Place;
@@ -220,7 +228,7 @@ class GridCells {
   template <typename F>
   void for_each_slot(const F& f) {
     for_each_table([&f](int /*level*/, const GridTable& table) {
-      for (std::size_t i = 0; i < table.capacity(); ++i)
+      for (std::size_t i = 0; i < table.slots(); ++i)
         if (table.is_used(i)) f(table.slot(i));
     });
   }
@@ -234,7 +242,10 @@ class GridCells {
   Status add_slowly(double x, std::span<const double> y);
   Status make_room_in_batch();
   Status count_batch();
+  template <int kMost>
+  Status count_keys(const std::int64_t* key, std::size_t n, std::size_t* i);
   void count_special(double x, double weight, std::span<const double> y);
+  void note_digits(std::span<const double> x);
   // Of a measure; they are then in units about the origin.
   void take_values(int k, std::span<double> y);
   void widen(int k, int decimals);
@@ -242,10 +253,6 @@ class GridCells {
   // Sums are then about that origin, and of as many decimals at least.
   void agree(int k, int decimals, double origin);
   Status agree_with(const Header& density, int k, double* by, double* shift);
-  void note_digits(double x) {
-    while (digits_ < kNoValueDigits && !has_digits(x, digits_)) ++digits_;
-  }
-  static bool has_digits(double x, int digits);
 
   Memory memory_ = {};
   RoundEnds ends_{Chain::decimal};
@@ -260,8 +267,6 @@ class GridCells {
   double off_lattice_ = 0;  // rows that another lattice puts elsewhere
   int narrow_ = 0;          // levels that hardly made room
   GridTable table_;         // of the level
-  // 1/step of an even level; 0 where keys take longer.
-  double steps_of_one_ = 0;
   // Loose rows, ascending by level; all coarser than level_.
   Level* loose_ = nullptr;
   int loose_count_ = 0, loose_capacity_ = 0;

@@ -259,7 +259,7 @@ Status GridCells::add(const Header& density) {
           return invalid("a value is outside [min, max]");
         if (finder.value(cell.end) < h.min || finder.value(cell.begin) > h.max)
           return invalid("a cell is outside [min, max]");
-        if (values) note_digits(entry.x);
+        if (values) note_digits({&entry.x, 1});
         // Between neighbouring points all may be at either.
         if (entry.level >= 0)
           off_lattice = std::max(

@@ -4,6 +4,8 @@
 #include "core/density/histogram.h"
 #include "core/first_true.h"
 #include "core/grid/even_cell.h"
+#include "core/summary/batch.h"
+#include "core/summary/sort.h"
 
 #include <algorithm>
 #include <array>
@@ -51,33 +53,40 @@ std::int64_t GridCells::key_of_level(int level, double x, bool inside) const {
   return 2 * k + ((inside || ends_.end(level, k) != x) ? 1 : 0);
 }
 
-// Where the quotient is not near a whole number, no end is between it and x: it is off by at most
-// 2^-52 of it.
-std::int64_t GridCells::key_of_row(double x) const {
-  constexpr double kMostQuotient = 0x1p30, kNear = 0x1p-20;
-  const double steps = x * steps_of_one_;
-  if (std::fabs(steps) < kMostQuotient && steps_of_one_ > 0) {
-    auto k = static_cast<std::int64_t>(steps);
-    double rest = steps - static_cast<double>(k);
-    if (rest < 0) {
-      rest += 1;
-      --k;
-    }
-    if (rest > kNear && rest < 1 - kNear) return 2 * k + 1;
-  }
-  return key_of_level(level_, x, false);
+// Where the quotient is near a whole number, no other end than that is near: it is off by at most 2^-52
+// of it.
+std::int64_t GridCells::key_of_value(int level, double steps_of_one, double x) const {
+  const double steps = x * steps_of_one;
+  if (level < 0 || !(steps_of_one > 0 && std::fabs(steps) < kMostSteps))
+    return key_of_level(level, x, false);
+  const auto k = static_cast<std::int64_t>(nearest_whole(steps));
+  const double rest = steps - static_cast<double>(k);
+  if (std::fabs(rest) > kNearEnd) return rest < 0 ? 2 * k - 1 : 2 * k + 1;
+  const double end = ends_.end(level, k);
+  return x == end ? 2 * k : x < end ? 2 * k - 1 : 2 * k + 1;
 }
 
-void GridCells::set_level(int level) {
-  level_ = level;
-  steps_of_one_ = level >= 0 && ends_.is_even(level) ? 1 / ends_.step(level) : 0;
+void GridCells::find_keys(int level, std::span<const double> x, std::int64_t* keys) const {
+  if (level < 0) {
+    std::transform(x.begin(), x.end(), keys, key_of);
+    return;
+  }
+  const double scale = steps_of_one(level);
+  if (scale > 0)
+    batch_work().find_keys(x.data(), x.size(), scale, keys);
+  else
+    std::fill_n(keys, x.size(), kSlowKey);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (keys[i] == kSlowKey) keys[i] = key_of_value(level, scale, x[i]);
 }
 
 // To a coarser one. Loose rows of its cells and of finer ones are not loose any more.
 Status GridCells::raise_level(int level) {
   const int from = level_;
   const std::int64_t parts = from < 0 ? 0 : ends_.parts(from, level);
+  const double scale = steps_of_one(level);
   const auto coarser = [&](std::int64_t key) {
+    if (from < 0) return key_of_value(level, scale, value_of_key(key));
     if (parts == 0 || is_value(from, key)) return key_in(level, from, key);
     std::int64_t k = (key >> 1) / parts;
     std::int64_t rest = (key >> 1) - k * parts;
@@ -88,7 +97,7 @@ Status GridCells::raise_level(int level) {
     return 2 * k + (rest > 0 || (key & 1) != 0 ? 1 : 0);
   };
   if (Status s = table_.map(memory_, coarser); !s.ok()) return s;
-  set_level(level);
+  level_ = level;
   int theirs = 0;
   for (; theirs < loose_count_ && loose_[theirs].level <= level; ++theirs) {
     if (Status s = add_cells_of(loose_[theirs]); !s.ok()) return s;
@@ -100,41 +109,62 @@ Status GridCells::raise_level(int level) {
   return Status::success();
 }
 
+std::vector<double> GridCells::sorted_values() const {
+  std::vector<double> values;
+  values.reserve(table_.size());
+  for (std::size_t i = 0; i < table_.slots(); ++i)
+    if (table_.is_used(i)) values.push_back(value_of_key(table_.key_at(i)));
+  sort_values(&values, {});
+  return values;
+}
+
+// How many cells values in their order are in.
+std::size_t GridCells::cells_at(int level, std::span<const double> values) const {
+  constexpr std::size_t kBatch = 512;
+  std::int64_t key[kBatch];
+  std::int64_t last = kSlowKey;
+  std::size_t cells = 0;
+  for (std::size_t i = 0; i < values.size() && cells <= most_; i += kBatch) {
+    const auto batch = values.subspan(i, std::min(kBatch, values.size() - i));
+    find_keys(level, batch, key);
+    for (std::size_t j = 0; j < batch.size(); ++j) {
+      cells += key[j] != last ? 1 : 0;
+      last = key[j];
+    }
+  }
+  return cells;
+}
+
 // Of values, the finest level at which cells are not too many: the coarser the fewer. False where
 // that would put many rows of several values into one cell.
 bool GridCells::find_level(int* level) const {
-  std::vector<std::pair<std::int64_t, double>> cells;
-  cells.reserve(table_.size());
-  for (std::size_t i = 0; i < table_.capacity(); ++i)
-    if (table_.is_used(i)) cells.emplace_back(table_.key_at(i), table_.slot(i)[1]);
-  std::sort(cells.begin(), cells.end());
-  const auto value = [&cells](std::size_t i) { return value_of_key(cells[i].first); };
+  // As some stretches of the values say, and from there on.
+  constexpr std::size_t kStretch = 64, kStretches = 64;
+  const std::vector<double> values = sorted_values();
+  const std::size_t apart = std::max(values.size() / kStretches, kStretch);
+  const auto seem_to_fit = [&](int to) {
+    std::size_t n = 0, of = 0;
+    for (std::size_t i = 0; i + kStretch <= values.size(); i += apart, of += kStretch)
+      n += cells_at(to, std::span(values).subspan(i, kStretch)) - 1;
+    return n * values.size() <= most_ * of;
+  };
   const auto fits = [&](int to) {
-    std::size_t n = 0;
+    std::size_t n = cells_at(to, values);
     for (int i = 0; i < loose_count_; ++i)
       if (loose_[i].level > to) n += loose_[i].table.size();
-    // A cell is wider than that nowhere.
-    const double apart = ends_.is_even(to) ? 2 * ends_.step(to) : HUGE_VAL;
-    for (std::size_t i = 0; i < cells.size() && n <= most_; ++n) {
-      if (i + 1 < cells.size() && value(i + 1) - value(i) > apart) {
-        ++i;
-        continue;
-      }
-      const std::int64_t parent = key_in(to, level_, cells[i].first);
-      const double end = is_inside(to, parent) ? ends_.end(to, (parent >> 1) + 1) : -HUGE_VAL;
-      do {
-        ++i;
-      } while (i < cells.size() && value(i) < end);
-    }
     return n <= most_;
   };
-  *level = first_true(0, ends_.levels() - 1, fits);
+  const int last_level = ends_.levels() - 1;
+  *level = first_true(0, last_level, seem_to_fit);
+  while (*level < last_level && !fits(*level)) ++*level;
+  while (*level > 0 && fits(*level - 1)) --*level;
+  const double scale = steps_of_one(*level);
   double all = 0, most = 0, own = 0, heaviest = 0;
-  std::int64_t last = 0;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto [key, rows] = cells[i];
-    const std::int64_t parent = key_in(*level, level_, key);
-    if (i == 0 || parent != last) own = heaviest = 0;
+  std::int64_t last = kSlowKey;
+  for (const double x : values) {
+    const std::int64_t parent = key_of_value(*level, scale, x);
+    const double rows = table_.slot(table_.slot_of(key_of(x)))[1];
+    if (parent != last) own = heaviest = 0;
     last = parent;
     own += rows;
     heaviest = std::max(heaviest, rows);
@@ -149,13 +179,13 @@ bool GridCells::find_level(int* level) const {
 Status GridCells::raise_by_one(bool* is_even) {
   const std::size_t before = size();
   double all = 0;
-  for (std::size_t i = 0; i < table_.capacity(); ++i)
+  for (std::size_t i = 0; i < table_.slots(); ++i)
     if (table_.is_used(i)) all += table_.slot(i)[1];
   const double many = share_of_one() * all;
   // As many as neighbours have that are alike; cells that hold one such value may.
   const double parts = ends_.step(level_ + 1) / ends_.step(level_);
   std::vector<std::pair<std::int64_t, double>> heavy;
-  for (std::size_t i = 0; i < table_.capacity(); ++i) {
+  for (std::size_t i = 0; i < table_.slots(); ++i) {
     if (!table_.is_used(i) || !(table_.slot(i)[1] * parts > many)) continue;
     const std::int64_t key = table_.key_at(i);
     *is_even = *is_even && !is_inside(level_, key);
@@ -165,7 +195,7 @@ Status GridCells::raise_by_one(bool* is_even) {
   if (Status s = raise_level(level_ + 1); !s.ok()) return s;
   if (size() + before / kNarrow > before) ++narrow_;
   *is_even = *is_even && narrow_ <= kMostNarrow;
-  for (std::size_t i = 0; i < table_.capacity(); ++i) {
+  for (std::size_t i = 0; i < table_.slots(); ++i) {
     if (!table_.is_used(i) || !is_inside(level_, table_.key_at(i))) continue;
     double rows = table_.slot(i)[1];
     if (!(rows > many)) continue;
@@ -213,19 +243,30 @@ struct GridCells::Place {
 // A value before the cells that begin at it, of these the coarser first.
 void GridCells::list_places(std::vector<Place>* out) const {
   out->reserve(size());
+  if (level_ < 0 && loose_count_ == 0) {
+    for (const double x : sorted_values()) {
+      const double* slot = table_.slot(table_.slot_of(key_of(x)));
+      out->push_back({{x, slot[1], -1}, slot});
+    }
+    return;
+  }
   for_each_table([&](int level, const GridTable& table) {
-    for (std::size_t i = 0; i < table.capacity(); ++i) {
+    for (std::size_t i = 0; i < table.slots(); ++i) {
       if (!table.is_used(i)) continue;
       const std::int64_t key = table.key_at(i);
       const int of = is_inside(level, key) ? level : -1;
       out->push_back({{begin_of(level, key), table.slot(i)[1], of}, table.slot(i)});
     }
   });
-  std::sort(out->begin(), out->end(), [](const Place& a, const Place& b) {
+  const auto is_before = [](const Place& a, const Place& b) {
     if (a.entry.x != b.entry.x) return a.entry.x < b.entry.x;
     if ((a.entry.level < 0) != (b.entry.level < 0)) return a.entry.level < 0;
     return a.entry.level > b.entry.level;
-  });
+  };
+  // Those of the table's window are in order.
+  const auto others = std::is_sorted_until(out->begin(), out->end(), is_before);
+  std::sort(others, out->end(), is_before);
+  std::inplace_merge(out->begin(), others, out->end(), is_before);
 }
 
 // Of all cells those with the least rows, so that half of the room is left.
@@ -260,7 +301,7 @@ Status GridCells::put_light_together() {
 
   // Into tables of their own, as what they had is read meanwhile.
   GridCells to(memory_, ends_.chain(), measures_, most_);
-  to.set_level(level_);
+  to.level_ = level_;
   Status status;
   std::vector<double> slot(table_.stride());
   count(cut, [&](const GridTree::Node& node, bool together) {
@@ -320,10 +361,15 @@ Status GridCells::add_cell(const GridEntry& cell, double* slot) {
 }
 
 Status GridCells::add_cells_of(const Level& from) {
-  for (std::size_t i = 0; i < from.table.capacity(); ++i) {
+  for (std::size_t i = 0; i < from.table.slots(); ++i) {
     if (!from.table.is_used(i)) continue;
     double* slot = from.table.slot(i);
     const std::int64_t key = from.table.key_at(i);
+    if (from.level == level_) {
+      if (Status s = table_.make_room(memory_); !s.ok()) return s;
+      table_.add(key, slot);
+      continue;
+    }
     const int level = is_inside(from.level, key) ? from.level : -1;
     if (Status s = add_cell({begin_of(from.level, key), slot[1], level}, slot); !s.ok()) return s;
   }

@@ -40,6 +40,8 @@ struct GridCells::Serialized {
 struct GridCells::SerializedTable {
   std::int32_t level, reserved;
   std::uint64_t size;
+  std::int64_t first;
+  std::uint64_t window, hashed;
 };
 
 std::size_t GridCells::serialized_size() const {
@@ -80,9 +82,10 @@ void GridCells::serialize(void* out) const {
     put(&of, sizeof of);
   }
   for_each_table([&](int level, const GridTable& table) {
-    const SerializedTable of = {level, 0, table.size()};
+    const SerializedTable of = {level,         0, table.size(), table.first(), table.window(),
+                                table.hashed()};
     put(&of, sizeof of);
-    for (std::size_t i = 0; i < table.capacity(); ++i) {
+    for (std::size_t i = 0; i < table.slots(); ++i) {
       if (!table.is_used(i)) continue;
       const std::int64_t key = table.key_at(i);
       put(&key, sizeof key);
@@ -148,13 +151,15 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
     if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
     const int least = i == 0 ? -1 : std::max(level_, i == 1 ? level_ : loose_[i - 2].level) + 1;
     if (of.level < least || of.level >= ends_.levels() ||
-        of.size > left() / (table_.stride() * sizeof(double)))
+        of.size > left() / (table_.stride() * sizeof(double)) || of.hashed > of.size ||
+        of.window > GridTable::kMostWindow)
       return invalid("cells of a column are out of range");
-    if (i == 0) set_level(of.level);
+    if (i == 0) level_ = of.level;
     GridTable* table = &table_;
     if (i > 0)
       if (Status status = table_of(of.level, &table); !status.ok()) return status;
-    if (Status status = table->reserve(memory_, of.size); !status.ok()) return status;
+    if (Status status = table->begin(memory_, of.hashed, of.first, of.window); !status.ok())
+      return status;
     for (std::uint64_t c = 0; c < of.size; ++c) {
       std::int64_t key = 0;
       double slot[2 + 3 * kMaxMeasures] = {};
@@ -165,6 +170,7 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       const bool is_there = is_value(of.level, key) ? std::isfinite(value_of_key(key))
                                                     : key >= -kMostKey && key <= kMostKey + 1;
       if (!is_count(slot[1]) || !is_there) return invalid("a cell is out of range");
+      if (Status status = table->make_room(memory_); !status.ok()) return status;
       table->add(key, slot);
     }
   }

@@ -1,6 +1,8 @@
 // See totals.h.
 #include "core/summary/totals.h"
 
+#include "core/summary/batch.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,8 +14,6 @@ namespace {
 // Beyond, the product's error term, or sums of squares, could overflow.
 constexpr double kLarge = 0x1p480;
 constexpr double kLargeUnit = 0x1p600;
-// Sums that do not wait for each other.
-constexpr std::size_t kLanes = 8;
 
 // a b = high + low, exactly but for underflow; |a|, |b| <= kLarge. Without fma, which is a
 // function call on processors that this may run on.
@@ -58,19 +58,9 @@ double origin_of(double min, double max) {
   return 0;
 }
 
-struct Lanes {
-  std::array<double, kLanes> high{}, low{};
-
-  [[gnu::always_inline]] void add(std::size_t lane, double x, double x_low) {
-    const double sum = high[lane] + x;
-    const double part = sum - high[lane];
-    low[lane] += ((high[lane] - (sum - part)) + (x - part)) + x_low;
-    high[lane] = sum;
-  }
-  void add_to(DoubleDouble* out) const {
-    for (std::size_t i = 0; i < kLanes; ++i) out->add({high[i], low[i]});
-  }
-};
+void add_lanes(const Lanes& lanes, DoubleDouble* out) {
+  for (std::size_t i = 0; i < kLanes; ++i) out->add({lanes.high[i], lanes.low[i]});
+}
 
 struct Ends {
   double low, high;
@@ -134,15 +124,7 @@ void SummaryTotals::add(std::span<const double> values, std::span<const double> 
   if (weights.empty()) {
     rows_.add(static_cast<double>(values.size()));
     const std::size_t whole = values.size() / kLanes * kLanes;
-    for (std::size_t i = 0; i < whole; i += kLanes) {
-#pragma omp simd
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        const DoubleDouble x = difference(values[i + lane] * scale, origin);
-        const DoubleDouble xx = product(x.high, x.high);
-        sum.add(lane, x.high, x.low);
-        squares.add(lane, xx.high, xx.low + 2 * x.high * x.low);
-      }
-    }
+    batch_work().add(values.data(), whole, scale, origin, &sum, &squares);
     for (std::size_t i = whole; i < values.size(); ++i) {
       const DoubleDouble x = difference(values[i] * scale, origin);
       const DoubleDouble xx = product(x, x);
@@ -161,8 +143,8 @@ void SummaryTotals::add(std::span<const double> values, std::span<const double> 
     }
     rows_.add(rows);
   }
-  sum.add_to(&sum_);
-  squares.add_to(&squares_);
+  add_lanes(sum, &sum_);
+  add_lanes(squares, &squares_);
 }
 
 // With d what it is less by: sums of x + d and of its square.
