@@ -20,10 +20,14 @@ extern "C" {
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "executor/spi.h"
 #include "lib/stringinfo.h"
+#include "nodes/plannodes.h"
+#include "optimizer/cost.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
+#include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 }
@@ -297,13 +301,40 @@ bool reads_cells(const Scan& s) {
   return all;
 }
 
+namespace {
+
+// Whether it would be workers that count cells. Then these are worth the executor's steps for each row.
+bool takes_workers(const Scan& s) {
+  if (max_parallel_workers_per_gather == 0) return false;
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  const char* query = query_of(s, s.root, s.root == s.relation || s.beneath, true);
+  SPIPlanPtr plan = SPI_prepare_cursor(query, 0, nullptr, CURSOR_OPT_PARALLEL_OK);
+  if (plan == nullptr) elog(ERROR, "SPI_prepare failed");
+  CachedPlan* cached = SPI_plan_get_cached_plan(plan);
+  const bool takes = linitial_node(PlannedStmt, cached->stmt_list)->parallelModeNeeded;
+  ReleaseCachedPlan(cached, nullptr);  // of a plan that is not saved
+  SPI_finish();
+  return takes;
+}
+
+// Whether rows are read as fast one after another.
+bool are_read_at_once(const Scan& s) {
+  for (int i = 0; i < s.leaves; ++i)
+    if (!s.leaf[i].by_block || s.leaf[i].by_query || s.leaf[i].foreign) return false;
+  for (int i = 0; i < s.n; ++i)
+    if (s.served[i].key.has_filter()) return false;
+  return s.leaves > 0 && !takes_workers(s);
+}
+
+}  // namespace
+
 // -------------------------------------------------------------------------------------- its run
 
 void plan_scan(Scan* s, Reading* const* readings, int n, MemoryContext caller, Proof* proof) {
   begin(s, caller, proof);
   plan(s);
   serve_others(s, readings, n);
-  s->by_cells = reads_cells(*s);
+  s->by_cells = reads_cells(*s) && !are_read_at_once(*s);
 }
 
 }  // namespace kde_pg
