@@ -23,8 +23,6 @@ constexpr uint16 kShortNegative = 0x2000;
 constexpr uint16 kShortWeightSign = 0x0040;
 constexpr uint16 kShortWeightMask = 0x003F;
 
-// Digits whose integer cannot overflow 64 bits: 10000^4 < 2^64.
-constexpr int kMaxDigits = 4;
 constexpr uint64 kMaxExactInteger = UINT64CONST(1) << 53;
 constexpr int kMaxExactPower = 22;  // 10^22 = 2^22 * 5^22, and 5^22 < 2^53
 constexpr double kPower[kMaxExactPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -66,10 +64,11 @@ bool decode_numeric(const char* payload, Size bytes, double* x) {
     *x = 0;
     return true;
   }
-  if (digits > kMaxDigits) return false;
   uint64 integer = 0;
-  for (Size i = 0; i < digits; ++i)
+  for (Size i = 0; i < digits; ++i) {
+    if (integer >= PG_UINT64_MAX / 10000) return false;
     integer = integer * 10000 + read_word(payload + header_bytes + i * sizeof(int16));
+  }
   int exponent = 4 * (weight - (static_cast<int>(digits) - 1));
 
   // The last digit's own trailing zeros: 12345678901.25 is held as ...,2500.
