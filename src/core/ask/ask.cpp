@@ -19,7 +19,7 @@ struct OneSide {
 OneSide side_of(Box box) { return box.empty() ? OneSide() : OneSide{box[0].range, box[0].words}; }
 
 MeasureView measure_of(const AnyDensity& density, int target) {
-  return MeasureView(density.one_column, target - 1);
+  return MeasureView(density.one_column, target - 1, density.sums.cuts);
 }
 
 RangeMoments range_moments(const JointMoments& m) {

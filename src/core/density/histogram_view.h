@@ -66,6 +66,7 @@ struct StoredCell {
 // give wrong keys and nothing worse.
 class CellReader {
  public:
+  CellReader() : bits_(nullptr, 0) {}
   CellReader(const Header& h, const HistogramBlock& block, const std::uint64_t* words)
       : bits_(words, block.word * kWordBits),
         key_(static_cast<std::uint64_t>(block.first_key)),
@@ -89,10 +90,10 @@ class CellReader {
 
  private:
   BitReader bits_;
-  std::uint64_t key_, unit_;
-  int left_;
-  unsigned key_bits_, rows_bits_, rows_shift_;
-  CellKinds kinds_;
+  std::uint64_t key_ = 0, unit_ = 0;
+  int left_ = 0;
+  unsigned key_bits_ = 0, rows_bits_ = 0, rows_shift_ = 0;
+  CellKinds kinds_ = {};
 };
 
 // ---- the view
@@ -114,10 +115,59 @@ struct BlockSeries {
   double moment[kSeriesOrder + 1];  // sum over the rows of u^j/j!, u = (x - middle)/bandwidth
 };
 
-// One of each block, or null.
+// Where lists were last cut: a cell, and what lies before it in its block. Who asks at ends that
+// ascend, or twice at one, reads each cell once with it.
+class LastCuts {
+ public:
+  struct Place {
+    int block = 0;
+    CellReader after;         // reads on from here
+    std::uint64_t units = 0;  // of the block's cells before
+    StoredCell cell;
+    bool is_end = false;  // no cell of the block is left
+  };
+  // Of a list the keys from the last cell before the place's, or the block's begin, to the block's
+  // end.
+  struct Keys {
+    const HistogramBlock* list = nullptr;
+    std::int64_t first = 0, last = 0;
+  };
+
+  // The last place of those before the key, in the block that has it; null: none.
+  const Place* before(const HistogramBlock* list, std::int64_t key) const {
+    const Place* found = nullptr;
+    std::int64_t first = 0;
+    for (unsigned i = 0; i < kPlaces; ++i) {
+      const Keys& k = keys_[i];
+      if (k.list != list || k.first > key || k.last < key) continue;
+      if (found != nullptr && k.first <= first) continue;
+      found = &places_[i];
+      first = k.first;
+    }
+    return found;
+  }
+  // In the stead of the one that was put first.
+  void put(const Keys& keys, const Place& place) {
+    keys_[next_] = keys;
+    places_[next_] = place;
+    next_ = (next_ + 1) % kPlaces;
+  }
+
+ private:
+  // Both ends of a range, of the column's list and of a measure's four.
+  static constexpr unsigned kPlaces = 16;
+  Keys keys_[kPlaces];
+  Place places_[kPlaces];
+  unsigned next_ = 0;
+};
+
+// What is known of a density's blocks.
 struct BlockSums {
-  const BlockMoments* moments = nullptr;
+  const BlockMoments* moments = nullptr;  // one of each block, or null
   const BlockSeries* series = nullptr;
+  // Of the density with all that belongs to it, whose bytes stay where they are as long as it is
+  // used; null: none.
+  LastCuts* cuts = nullptr;
 };
 
 // Holds pointers into the bytes; trivially copyable.

@@ -64,12 +64,14 @@ static_assert(sizeof(MeasureHeader) == 8 + 10 * sizeof(double) + kErrorScales * 
 // Read access; holds pointers into the bytes.
 class MeasureView {
  public:
-  // density: validated, 8-byte aligned; k in [0, Header::measures).
-  MeasureView(const Header* density, int k);
+  // density: validated, 8-byte aligned; k in [0, Header::measures). cuts: as of BlockSums.
+  MeasureView(const Header* density, int k, LastCuts* cuts = nullptr);
 
   const MeasureHeader& header() const { return *header_; }
   // Of a part that is there.
-  DensityView part(MeasurePart p) const { return DensityView(part_[static_cast<int>(p)]); }
+  DensityView part(MeasurePart p) const {
+    return DensityView(part_[static_cast<int>(p)], {nullptr, nullptr, cuts_});
+  }
   // The next one begins here.
   const char* end() const { return reinterpret_cast<const char*>(header_) + header_->bytes; }
 
@@ -78,6 +80,7 @@ class MeasureView {
 
   const MeasureHeader* header_;
   const Header* part_[kMeasureParts];
+  LastCuts* cuts_;
 };
 
 // Bytes of a density of one column with its measures, whose first `available` bytes are given; 0

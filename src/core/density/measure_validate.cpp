@@ -7,7 +7,7 @@
 
 namespace kde {
 
-MeasureView::MeasureView(const Header* density, int k) {
+MeasureView::MeasureView(const Header* density, int k, LastCuts* cuts) : cuts_(cuts) {
   const std::size_t column =
       density->words == 0 ? DensityView(density).bytes() : column_size(density, kMostColumnBytes);
   open(reinterpret_cast<const char*>(density) + column);

@@ -71,26 +71,47 @@ double share_below(const DensityView& d, const StoredCell& cell, const Cut& cut)
   return cut.x > begin ? (cut.x - begin) / (end - begin) : 0;
 }
 
+// The first cell that ends beyond the key, of the last block that begins at the key or below, or
+// the end of that block. False: no block does.
+bool find_cell(const DensityView& d, std::int64_t key, LastCuts::Place* at) {
+  LastCuts* cuts = d.blocks() > 0 ? d.sums().cuts : nullptr;
+  const HistogramBlock* list = cuts != nullptr ? &d.block(0) : nullptr;
+  const LastCuts::Place* known = cuts != nullptr ? cuts->before(list, key) : nullptr;
+  LastCuts::Keys keys = {list, kLowestKey, kHighestKey};
+  if (known != nullptr) {
+    *at = *known;
+    if (at->is_end || at->cell.key > key) return true;
+    at->units += at->cell.units;
+    keys.first = at->cell.key;
+  } else {
+    at->block = find_block(d, key);
+    if (at->block < 0) return false;
+    at->after = d.cells(at->block);
+    at->units = 0;
+    keys.first = d.block(at->block).first_key;
+  }
+  while (!(at->is_end = !at->after.next(&at->cell)) && at->cell.key <= key) {
+    at->units += at->cell.units;
+    keys.first = at->cell.key;
+  }
+  if (cuts == nullptr) return true;
+  if (at->block + 1 < d.blocks())
+    keys.last = std::max(d.block(at->block + 1).first_key, kLowestKey + 1) - 1;
+  cuts->put(keys, *at);
+  return true;
+}
+
 // Rows of the cells up to the cut; never falls as the cut grows.
 double cells_below(const DensityView& d, const Cut& cut) {
-  const int b = find_block(d, cut.key);
-  if (b < 0) return 0;
-  CellReader reader = d.cells(b);
-  StoredCell cell;
-  std::uint64_t units = 0;
-  const double end = d.rows_below(b + 1);
-  while (reader.next(&cell)) {
-    if (cell.key <= cut.key) {
-      units += cell.units;
-      continue;
-    }
-    double within = static_cast<double>(units);
-    // Between a range's last value and the next cell's begin lies none.
-    if (!cell.point && cell.begin < cut.within)
-      within += share_below(d, cell, cut) * static_cast<double>(cell.units);
-    return std::min(d.rows_below(b) + within * d.header().row_unit, end);
-  }
-  return end;
+  LastCuts::Place at;
+  if (!find_cell(d, cut.key, &at)) return 0;
+  const double end = d.rows_below(at.block + 1);
+  if (at.is_end) return end;
+  auto within = static_cast<double>(at.units);
+  // Between a range's last value and the next cell's begin lies none.
+  if (!at.cell.point && at.cell.begin < cut.within)
+    within += share_below(d, at.cell, cut) * static_cast<double>(at.cell.units);
+  return std::min(d.rows_below(at.block) + within * d.header().row_unit, end);
 }
 
 // The ends of a range, as its rows lie between them.
@@ -331,18 +352,13 @@ CutCell cut_cell(const DensityView& d, double x, bool inclusive) {
   const Header& h = d.header();
   if (!(h.rows > 0) || (inclusive ? x < h.min || x >= h.max : x <= h.min || x > h.max)) return {};
   const Cut cut = cut_at(h, x, inclusive);
-  const int b = find_block(d, cut.key);
-  if (b < 0) return {};
-  CellReader reader = d.cells(b);
-  StoredCell cell;
-  while (reader.next(&cell)) {
-    if (cell.key <= cut.key) continue;
-    if (cell.point || cell.begin >= cut.within || cell.units == 0) return {};
-    const double rows = static_cast<double>(cell.units) * h.row_unit;
-    return {d.value(cell.begin), d.value(cell.key),
-            std::min(share_below(d, cell, cut) * rows, rows), rows};
-  }
-  return {};
+  LastCuts::Place at;
+  if (!find_cell(d, cut.key, &at)) return {};
+  const StoredCell& cell = at.cell;
+  if (at.is_end || cell.point || cell.begin >= cut.within || cell.units == 0) return {};
+  const double rows = static_cast<double>(cell.units) * h.row_unit;
+  return {d.value(cell.begin), d.value(cell.key), std::min(share_below(d, cell, cut) * rows, rows),
+          rows};
 }
 
 double rows_times_width(const DensityView& d, const Range& range) {

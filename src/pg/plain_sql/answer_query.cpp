@@ -90,7 +90,7 @@ class PlainAnswering {
       value = copy;
     }
     density_ = cached_any_density(value);
-    rows_.density = density_;
+    rows_.look_at(density_);
     if (density_.columns() != plan_.key.columns || density_.measures() < plan_.key.measures ||
         density_.has_groups() != (plan_.key.groups > 0) || plan_.of_words != density_.is_of_words())
       return refuse(PlainOutcome::other_shape);
@@ -343,7 +343,7 @@ class PlainAnswering {
   // A condition may raise an error of a group that has no row in the range.
   bool is_asked(const kde::GroupView& group, const PlainRow* key) {
     CHECK_FOR_INTERRUPTS();
-    rows_.density = {group.density(), nullptr, {}};
+    rows_.look_at({group.density(), nullptr, {}});
     return may_have_rows() && is_wanted(state_.asked, key);
   }
 

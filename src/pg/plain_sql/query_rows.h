@@ -34,6 +34,13 @@ class PlainRows {
  public:
   explicit PlainRows(PlainState* state) : state_(*state), plan_(state->plan) {}
 
+  // What is asked about from now on.
+  void look_at(const kde::AnyDensity& of) {
+    density = of;
+    cuts_ = {};
+    density.sums.cuts = &cuts_;
+  }
+
   kde::AnyDensity density;  // of the group that is asked about
   kde::IntervalOptions options;
   kde::Range range[kde::kMaxColumns];
@@ -67,6 +74,7 @@ class PlainRows {
   kde::Interval variance_of(const PlainAggregate& a, const kde::Interval& count) const;
   double extreme_of(bool is_max) const;
 
+  kde::LastCuts cuts_;
   // What several aggregates ask alike, of the rows that were asked about last.
   struct Last {
     const kde::Header* density = nullptr;
