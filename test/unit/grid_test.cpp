@@ -71,6 +71,11 @@ TEST(RoundEnds, TellTheCellOfAValue) {
         if (!ends.is_even(level) && std::fabs(x) > 1e16) continue;
         EXPECT_LE(ends.end(level, k), x) << level;
         EXPECT_GT(ends.end(level, k + 1), x) << level;
+        // And at the ends themselves.
+        const double end = ends.end(level, k);
+        if (std::fabs(end) >= kMostIndex * ends.step(level)) continue;
+        EXPECT_EQ(ends.cell(level, end), k) << level;
+        EXPECT_EQ(ends.cell(level, std::nextafter(end, -1e308)), k - 1) << level;
       }
     }
   }
@@ -86,6 +91,14 @@ TEST(RoundEnds, AreTheCalendarsMonths) {
   EXPECT_EQ(ends.end(kYearLevel, ends.cell(kYearLevel, -1)), -31536000);           // 1969-01-01
   EXPECT_EQ(ends.end(kDayLevel, ends.cell(kDayLevel, leap)), 1709164800);
   EXPECT_EQ(ends.end(kHourLevel, ends.cell(kHourLevel, leap)), leap);
+  // Each day of a thousand years.
+  for (double x = -500 * 366 * 86400.0; x < 500 * 366 * 86400.0; x += 86400) {
+    for (const int level : {kMonthLevel, kYearLevel}) {
+      const std::int64_t k = ends.cell(level, x);
+      ASSERT_LE(ends.end(level, k), x) << level;
+      ASSERT_GT(ends.end(level, k + 1), x) << level;
+    }
+  }
 }
 
 // ---------------------------------------------------------------------------------------- rows

@@ -68,12 +68,18 @@ double day_of_month(double month) {
          kDaysBeforeEpoch;
 }
 
-// Months since January of year 0.
+// Months since January of year 0: of a day in its 400 years the year, of one in its year the month.
 double month_of_day(double day) {
-  double month = std::floor((day + kDaysBeforeEpoch) / (kDaysAYear / kMonthsAYear)) + 2;
-  while (day_of_month(month) > day) --month;
-  while (day_of_month(month + 1) <= day) ++month;
-  return month;
+  const double since = day + kDaysBeforeEpoch;
+  const double era = std::floor(since / kDaysOf400Years);
+  const double d = since - era * kDaysOf400Years;
+  // Less leap days, the 365 days of each.
+  const double y = std::floor(
+      (d - std::floor(d / 1460) + std::floor(d / 36524) - std::floor(d / (kDaysOf400Years - 1))) /
+      365);
+  const double of_year = d - (365 * y + std::floor(y / 4) - std::floor(y / 100));
+  const double m = std::floor((5 * of_year + 2) / 153);
+  return (era * 400 + y) * kMonthsAYear + m + 2;
 }
 
 // Where neither months nor years are: the ends' distance and how they are told.
@@ -147,16 +153,22 @@ double RoundEnds::end(int level, std::int64_t k) const {
 }
 
 std::int64_t RoundEnds::cell(int level, double x) const {
-  if (!is_even(level))
-    return static_cast<std::int64_t>(std::floor(
-        month_of_day(std::floor(std::clamp(x / kDay, -kMostDays, kMostDays))) / months_in(level)));
+  if (!is_even(level)) {
+    double day = std::floor(std::clamp(x / kDay, -kMostDays, kMostDays));
+    // The quotient may have been rounded up to it.
+    if (day * kDay > x) --day;
+    return static_cast<std::int64_t>(std::floor(month_of_day(day) / months_in(level)));
+  }
   // Off by at most 2^-52 of it: where that is not near a whole number, no end is between it and x.
   constexpr double kMostQuotient = 0x1p30, kNear = 0x1p-20;
   const double steps = x / step(level);
-  auto k = static_cast<std::int64_t>(steps);
-  const double rest = steps - static_cast<double>(k);
-  if (std::fabs(steps) < kMostQuotient && std::fabs(rest) > kNear && std::fabs(rest) < 1 - kNear)
-    return rest < 0 ? k - 1 : k;
+  auto k = static_cast<std::int64_t>(steps < 0 ? steps - 0.5 : steps + 0.5);
+  if (std::fabs(steps) < kMostQuotient) {
+    const double beyond = steps - static_cast<double>(k);
+    if (beyond > kNear) return k;
+    if (beyond < -kNear || even_end(level, chain_, static_cast<double>(k)) > x) return k - 1;
+    return k;
+  }
   while (even_end(level, chain_, static_cast<double>(k)) > x) --k;
   while (even_end(level, chain_, static_cast<double>(k + 1)) <= x) ++k;
   return k;

@@ -648,9 +648,15 @@ int level_on(const RoundEnds& ends, const Header& lattice) {
 
 std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {
   // Who stops cannot wait for all trials; write() says so.
-  if (is_stopped() || !cut_into(cut, 8 * most / kLeastBitsOfCell)) return most + 1;
-  const std::size_t bytes = pack(most, nullptr);
-  return bytes > 0 ? bytes : most + 1;
+  if (is_stopped()) return most + 1;
+  if (!planned_ || !(planned_->cut == cut)) {
+    planned_.reset();
+    if (!cut_into(cut, 8 * most / kLeastBitsOfCell)) return most + 1;
+    const std::size_t bytes = pack(most, nullptr);
+    if (bytes == 0) return most + 1;
+    planned_ = {cut, bytes};
+  }
+  return std::min(planned_->bytes, most + 1);
 }
 
 GridCut GridEncoder::best(const GridBytes& bytes) {
@@ -711,6 +717,7 @@ void GridEncoder::find_limit(std::size_t budget, int trials, GridCut* cut) {
 
 Status GridEncoder::write(const GridCut& cut, DensityBytes* density) {
   if (is_stopped()) return cancelled();
+  planned_.reset();
   cut_into(cut, std::numeric_limits<std::size_t>::max());
   if (has_all_values() && of_values_) header_ = *of_values_;
   std::vector<DensityBytes> lists;

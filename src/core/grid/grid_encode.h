@@ -161,6 +161,11 @@ class GridEncoder {
   std::array<double, kMaxMeasures> measured_error_ = {}, sum_error_ = {}, squares_error_ = {};
   int least_ = 0;  // no cell but a value is finer
   std::vector<Cell> cut_;
+  struct Planned {
+    GridCut cut;
+    std::size_t bytes;
+  };
+  std::optional<Planned> planned_;  // of what cut_ is
   std::size_t ranges_ = 0;
   bool has_nulls_[kMaxMeasures] = {};  // some y are NULL where x is not
 };

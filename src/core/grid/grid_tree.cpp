@@ -31,6 +31,20 @@ int GridTree::first_level_within(double x) const {
   return level;
 }
 
+// A cell's width, beside the step of its level: that of a month of 31 days, and some.
+constexpr double kWidest = 1.02;
+
+// The first level from `least` on from which on is(level), mostly one of the first; `levels`: none.
+template <typename Is>
+static int first_soon(int least, int levels, const Is& is) {
+  int level = least;
+  for (int tries = 0; level < levels && !is(level); ++tries) {
+    least = level + 1;
+    level += tries < 4 ? 1 : 1 << (tries - 3);
+  }
+  return first_true(least, std::min(level, levels), is);
+}
+
 void GridTree::list_entries(std::span<const GridEntry> cells) {
   entries_.reserve(cells.size());
   double below = 0;
@@ -45,17 +59,13 @@ void GridTree::list_entries(std::span<const GridEntry> cells) {
     below += cell.rows;
     if (!entries_.empty()) {
       const Entry& before = entries_.back();
-      const auto same = [&](int level) {
+      const int levels = ends_.levels();
+      const double apart = e.x - before.x;
+      const int least = first_soon(std::max(before.own, e.own), levels,
+                                   [&](int level) { return kWidest * ends_.step(level) >= apart; });
+      e.together = first_soon(least, levels, [&](int level) {
         return ends_.cell(level, before.x) == ends_.cell(level, e.x);
-      };
-      // Mostly soon.
-      int least = std::max(before.own, e.own);
-      int level = least;
-      for (int tries = 0; level < ends_.levels() && !same(level); ++tries) {
-        least = level + 1;
-        level += tries < 4 ? 1 : 1 << (tries - 3);
-      }
-      e.together = first_true(least, std::min(level, ends_.levels()), same);
+      });
     }
     entries_.push_back(e);
   }

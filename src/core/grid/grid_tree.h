@@ -26,6 +26,8 @@ struct GridCut {
   int floor = 0;
   double limit = std::numeric_limits<double>::infinity();
   bool tails = true;  // those of the tails by their own rule
+
+  bool operator==(const GridCut&) const = default;
 };
 
 class GridTree {
