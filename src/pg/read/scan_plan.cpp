@@ -26,9 +26,11 @@ extern "C" {
 #include "optimizer/cost.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
 }
 
@@ -317,8 +319,13 @@ bool takes_workers(const Scan& s) {
   return takes;
 }
 
-// Whether rows are read as fast one after another.
+// Whether rows are read as fast one after another. Where the user has no right to them, or policies
+// apply, the executor says so.
 bool are_read_at_once(const Scan& s) {
+  const Oid root = RelationGetRelid(s.root);
+  if (pg_class_aclcheck(root, GetUserId(), ACL_SELECT) != ACLCHECK_OK ||
+      check_enable_rls(root, InvalidOid, true) == RLS_ENABLED)
+    return false;
   for (int i = 0; i < s.leaves; ++i)
     if (!s.leaf[i].by_block || s.leaf[i].by_query || s.leaf[i].foreign) return false;
   for (int i = 0; i < s.n; ++i)

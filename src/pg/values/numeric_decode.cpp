@@ -24,6 +24,7 @@ constexpr uint16 kShortWeightSign = 0x0040;
 constexpr uint16 kShortWeightMask = 0x003F;
 
 constexpr uint64 kMaxExactInteger = UINT64CONST(1) << 53;
+constexpr uint64 kFewDigits = UINT64CONST(1000000000000000);  // from here on there are 16 digits
 constexpr int kMaxExactPower = 22;  // 10^22 = 2^22 * 5^22, and 5^22 < 2^53
 constexpr double kPower[kMaxExactPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -36,9 +37,9 @@ uint16 read_word(const char* p) {
   return word;
 }
 
-}  // namespace
-
-bool decode_numeric(const char* payload, Size bytes, double* x) {
+// decode_numeric(), and where it succeeds whether no number of up to 15 digits but this one is the
+// same double: such are told apart, and so are whole ones below 2^53.
+bool decode(const char* payload, Size bytes, double* x, bool* is_alone) {
   // Where doubles are computed in wider registers, one operation may round twice.
   if constexpr (FLT_EVAL_METHOD != 0) return false;
   if (bytes < sizeof(uint16)) return false;
@@ -62,6 +63,7 @@ bool decode_numeric(const char* payload, Size bytes, double* x) {
   const Size digits = (bytes - header_bytes) / sizeof(int16);
   if (digits == 0) {
     *x = 0;
+    *is_alone = true;
     return true;
   }
   uint64 integer = 0;
@@ -82,7 +84,15 @@ bool decode_numeric(const char* payload, Size bytes, double* x) {
   const double exact = static_cast<double>(integer);
   const double magnitude = exponent < 0 ? exact / kPower[-exponent] : exact * kPower[exponent];
   *x = negative ? -magnitude : magnitude;
+  *is_alone = exponent == 0 || integer < kFewDigits || integer % 10 == 0;
   return true;
+}
+
+}  // namespace
+
+bool decode_numeric(const char* payload, Size bytes, double* x) {
+  bool is_alone;
+  return decode(payload, bytes, x, &is_alone);
 }
 
 double numeric_to_double(Datum value) {
@@ -101,10 +111,10 @@ double numeric_to_double(Datum value) {
 double numeric_told_apart(Datum value) {
   struct varlena* packed = PG_DETOAST_DATUM_PACKED(value);
   double x;
-  // One of up to 15 digits is at least that exact, and one of 16 is no double of such.
-  const bool decoded = decode_numeric(VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed), &x);
+  bool is_alone = false;
+  const bool decoded = decode(VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed), &x, &is_alone);
   if (packed != reinterpret_cast<struct varlena*>(DatumGetPointer(value))) pfree(packed);
-  if (decoded) return x;
+  if (decoded && is_alone) return x;
   x = numeric_to_double(value);
   if (!std::isfinite(x) || x == 0) return x;
   char text[32];

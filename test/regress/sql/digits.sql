@@ -190,5 +190,15 @@ SELECT count(*) AS missed FROM (SELECT any_time FROM beside ORDER BY 1 OFFSET 50
   approx_count_ci('beside (qty, any_time)', ARRAY['0', NULL], ARRAY['7', (b.any_time - interval '1 us')::text]) AS c,
   LATERAL (SELECT count(*) FROM beside AS t WHERE t.qty < 8 AND t.any_time <= b.any_time - interval '1 us') AS e
 WHERE NOT e.count BETWEEN c.lower_bound AND c.upper_bound;
+-- Numbers of 16 digits that are the doubles of shorter ones are not counted as those.
+CREATE TABLE told AS
+SELECT x, near FROM (SELECT (i * 37 + 11) / 100.0 AS x FROM generate_series(1, 25000) AS i) AS s,
+  LATERAL (SELECT x + 10::numeric ^ (floor(log(x))::integer - 15) AS near) AS n
+WHERE near::float8 = x::float8;
+CREATE TABLE close AS
+SELECT x FROM told, generate_series(1, 3) UNION ALL SELECT near FROM told, generate_series(1, 2);
+SELECT kde_fit('close', 'x', sample_rows => -1) \g /dev/null
+SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE NOT 3 BETWEEN lower_bound AND upper_bound) AS missed
+FROM told, approx_count_ci('close.x', x, x);
 SET client_min_messages = warning;
 DROP SCHEMA digits CASCADE;

@@ -185,6 +185,17 @@ SELECT has_table_privilege('public', 'kde_densities', 'SELECT') AS view,
   has_schema_privilege('public', 'kde_aqp', 'CREATE') AS schema,
   has_function_privilege('public', 'kde_aqp.on_ddl()', 'EXECUTE') AS on_ddl;
 
+-- Who may not read a table does not fit every row of it, with workers or without.
+CREATE TABLE unread AS SELECT i FROM generate_series(1, 100) AS i;
+ALTER TABLE unread OWNER TO regress_kde_owner;
+REVOKE SELECT ON unread FROM regress_kde_owner;
+SET ROLE regress_kde_owner;
+SELECT kde_fit('unread', 'i', sample_rows => -1);
+SET max_parallel_workers_per_gather = 0;
+SELECT kde_fit('unread', 'i', sample_rows => -1);
+RESET ROLE;
+RESET max_parallel_workers_per_gather;
+
 SET client_min_messages = warning;
 DROP SCHEMA privileges, regress_kde_hidden CASCADE;
 DROP ROLE regress_kde_owner, regress_kde_member, regress_kde_reader, regress_kde_column,
