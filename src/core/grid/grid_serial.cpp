@@ -18,6 +18,25 @@ constexpr std::uint32_t kMagic = 0x6b646763;
 
 bool is_count(double x) { return std::isfinite(x) && x >= 0; }
 
+// False: it is none.
+template <typename SerializedMeasure, typename Measure>
+bool bring(const SerializedMeasure& of, Measure* m) {
+  if (!of.totals.valid() || !std::isfinite(of.origin) || of.decimals < 0 ||
+      of.decimals > kNoDecimals || !is_count(of.sum_error) || !is_count(of.squares_error) ||
+      !of.sampling.valid())
+    return false;
+  m->totals = of.totals;
+  std::copy(std::begin(of.special), std::end(of.special), m->special);
+  m->origin = of.origin;
+  m->has_origin = of.has_origin != 0;
+  m->has_nulls = of.has_nulls != 0;
+  m->sampling = of.sampling;
+  m->decimals = of.decimals;
+  m->sum_error = of.sum_error;
+  m->squares_error = of.squares_error;
+  return true;
+}
+
 }  // namespace
 
 // As stored between processes: this, the measures, then the tables, each with its slots.
@@ -131,20 +150,7 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
   for (int k = 0; k < measures_; ++k) {
     SerializedMeasure of;
     if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
-    if (!of.totals.valid() || !std::isfinite(of.origin) || of.decimals < 0 ||
-        of.decimals > kNoDecimals || !is_count(of.sum_error) || !is_count(of.squares_error) ||
-        !of.sampling.valid())
-      return invalid("a measure's cells are out of range");
-    Measure& m = measure_[k];
-    m.totals = of.totals;
-    std::copy(std::begin(of.special), std::end(of.special), m.special);
-    m.origin = of.origin;
-    m.has_origin = of.has_origin != 0;
-    m.has_nulls = of.has_nulls != 0;
-    m.sampling = of.sampling;
-    m.decimals = of.decimals;
-    m.sum_error = of.sum_error;
-    m.squares_error = of.squares_error;
+    if (!bring(of, &measure_[k])) return invalid("a measure's cells are out of range");
   }
   for (int i = 0; i < s.tables; ++i) {
     SerializedTable of;

@@ -14,6 +14,20 @@ namespace {
 // fewer than one row of the column in so many beyond it.
 constexpr double kTailRows = 16, kCore = 2000;
 
+// A cell's width, beside the step of its level: that of a month of 31 days, and some.
+constexpr double kWidest = 1.02;
+
+// The first level from `least` on from which on is(level), mostly one of the first; `levels`: none.
+template <typename Is>
+int first_soon(int least, int levels, const Is& is) {
+  int level = least;
+  for (int tries = 0; level < levels && !is(level); ++tries) {
+    least = level + 1;
+    level += tries < 4 ? 1 : 1 << (tries - 3);
+  }
+  return first_true(least, std::min(level, levels), is);
+}
+
 }  // namespace
 
 GridTree::GridTree(const RoundEnds& ends, std::span<const GridEntry> cells) : ends_(ends) {
@@ -29,20 +43,6 @@ int GridTree::first_level_within(double x) const {
   // An end of one level is one of all finer ones; mostly it is of few.
   while (level < ends_.levels() && ends_.is_end(level, x)) ++level;
   return level;
-}
-
-// A cell's width, beside the step of its level: that of a month of 31 days, and some.
-constexpr double kWidest = 1.02;
-
-// The first level from `least` on from which on is(level), mostly one of the first; `levels`: none.
-template <typename Is>
-static int first_soon(int least, int levels, const Is& is) {
-  int level = least;
-  for (int tries = 0; level < levels && !is(level); ++tries) {
-    least = level + 1;
-    level += tries < 4 ? 1 : 1 << (tries - 3);
-  }
-  return first_true(least, std::min(level, levels), is);
 }
 
 void GridTree::list_entries(std::span<const GridEntry> cells) {
