@@ -152,7 +152,7 @@ BEGIN
   END IF;
   INSERT INTO demo.csv SELECT coalesce(nullif(regexp_replace(file, '(\.(csv|tsv|txt|dat|gz))*$', '', 'i'), ''), 'csv'),
     names[chosen], kinds[chosen], delimiter, encoding, header, names, notes;
-  EXECUTE (SELECT format('CREATE UNLOGGED TABLE %I (%s)', tab, string_agg(format('%I text', c), ', ' ORDER BY i))
+  EXECUTE (SELECT format('CREATE TABLE %I (%s)', tab, string_agg(format('%I text', c), ', ' ORDER BY i))
            FROM demo.csv, unnest(names) WITH ORDINALITY AS u(c, i) GROUP BY tab);
   DROP TABLE demo.head, demo.cells;
 END $$;

@@ -3,7 +3,7 @@
 --   amount      log-normal in cents; 30 % of prices end in .99, 12 % are multiples of 5
 --   quantity    1, 2, 3 ... with geometrically falling frequency
 --   created_at  a year in the order of id, as rows arrive, with a daily rhythm: most at about 19 h
-CREATE UNLOGGED TABLE orders (
+CREATE TABLE orders (
   id bigint NOT NULL,
   amount numeric(12,2) NOT NULL,
   quantity integer NOT NULL,

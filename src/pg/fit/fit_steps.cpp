@@ -160,7 +160,7 @@ void check_kind(Relation rel) {
     ereport(ERROR,
             (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
              errmsg("cannot fit a density to temporary table \"%s\"", RelationGetRelationName(rel)),
-             errhint("Use an unlogged table.")));
+             errhint("Use a permanent table.")));
 }
 
 namespace {
