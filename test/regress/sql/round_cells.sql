@@ -119,5 +119,27 @@ SELECT count(*) FILTER (WHERE t.variance NOT BETWEEN v.lower_bound - 1e-9 AND v.
 SELECT name, kde_density(name)::text::kde::text = kde_density(name)::text AS same FROM kde_densities_full
 WHERE relation IN ('orders'::regclass, 'many'::regclass, 'ones'::regclass) ORDER BY name COLLATE "C";
 
+-- Plain SQL that asks day after day, of a zone whose days end within cells, answers as each day by itself.
+SET timezone = 'Asia/Kolkata';
+CREATE TABLE zoned AS
+SELECT timestamptz '2024-01-01' + i::bigint * 7919 % 400009 * interval '79.234567 s' AS at, 'r' || i % 3 AS region,
+  (i % 977) / 100.0 AS amount FROM generate_series(1, 100000) AS i;
+VACUUM ANALYZE zoned;
+SET kde_aqp.density_bytes = '32kB';
+SELECT kde_fit('zoned', 'at', sample_rows => -1, group_by => 'region', measures => '{amount}') \g /dev/null
+RESET kde_aqp.density_bytes;
+SELECT kde_set_plain_sql('zoned.at by (region)', true) \g /dev/null
+CREATE FUNCTION by_day() RETURNS TABLE (day timestamptz, region text, n bigint, total numeric) LANGUAGE plpgsql
+SET kde_aqp.approximate = 'all' SET kde_aqp.approximate_error = 1 AS $$
+BEGIN
+  RETURN QUERY SELECT date_trunc('day', at), z.region, count(*), sum(amount) FROM zoned AS z
+  WHERE at >= '2024-03-01' AND at < '2024-06-01' GROUP BY 1, 2;
+END $$;
+SELECT count(*) AS days, count(*) FILTER (WHERE g.count_lower < g.count_upper) > 250 AS cut,
+  count(*) FILTER (WHERE abs(n - g.count) > 0.5 + 1e-6 OR abs(total - g.sum) > 0.01) AS other
+FROM by_day() AS d,
+  approx_groups('zoned.at by (region)', day, day + interval '1 day' - interval '1 us', measure => 'amount') AS g
+WHERE g.group_key = d.region;
+
 SET client_min_messages = warning;
 DROP SCHEMA round_cells CASCADE;
