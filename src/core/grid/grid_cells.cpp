@@ -95,7 +95,7 @@ Status GridCells::make_room_in_batch() {
   const auto columns = 1 + static_cast<std::size_t>(measures_);
   auto* batch =
       static_cast<double*>(memory_.allocate(memory_.context, capacity * columns * sizeof(double)));
-  if (batch == nullptr) return Status::error(Code::out_of_memory, "out of memory");
+  if (batch == nullptr) return out_of_memory();
   for (std::size_t c = 0; c < columns && waiting_ > 0; ++c)
     std::copy_n(batch_ + c * batch_capacity_, waiting_, batch + c * capacity);
   if (batch_ != nullptr) memory_.release(memory_.context, batch_);

@@ -19,7 +19,7 @@ Status GridTable::rebuild(const Memory& memory, std::size_t capacity, std::int64
   GridTable to = *this;
   const std::size_t doubles = (window + capacity) * stride_;
   to.slots_ = static_cast<double*>(memory.allocate(memory.context, doubles * sizeof(double)));
-  if (to.slots_ == nullptr) return Status::error(Code::out_of_memory, "out of memory");
+  if (to.slots_ == nullptr) return out_of_memory();
   std::fill_n(to.slots_, doubles, 0.0);
   to.capacity_ = capacity;
   to.first_ = first;
