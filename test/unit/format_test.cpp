@@ -101,8 +101,6 @@ TEST(Validate, RejectsEachCorruptedField) {
       {"exact ends of what a kernel smooths",
        [](Header& h) { h.flags = kEveryRowRead | kExactEnds; }},
       {"exact ends of what was not read", [](Header& h) { h.flags = kBounded | kExactEnds; }},
-      {"exact ends beside atoms",
-       [](Header& h) { h.flags = kBounded | kEveryRowRead | kExactEnds; }},
       {"flags 16", [](Header& h) { h.flags |= 16; }},
       {"flags 32", [](Header& h) { h.flags |= 32; }},
       {"flags 64", [](Header& h) { h.flags |= 64; }},

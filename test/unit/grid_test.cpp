@@ -123,6 +123,8 @@ double normal(Random* random) {
 
 double cents(double x) { return std::nearbyint(x * 100) / 100; }
 
+constexpr double kHeavyTime = 1687245296.123457;
+
 const std::vector<Shape>& shapes() {
   static const std::vector<Shape> kShapes = {
       {"times to the microsecond", ValueType::timestamptz, 0, kHour, kHour,
@@ -157,6 +159,24 @@ const std::vector<Shape>& shapes() {
       {"a heavy tail", ValueType::float8, 0, 0.1, 0.1,
        [](Random* random) {
          return Row{std::tan(M_PI * (random->uniform() - 0.5)), cents(normal(random))};
+       }},
+      {"a heavy value among times", ValueType::timestamptz, 0, kHour, kHour,
+       [](Random* random) {
+         const double x = 1672531200 + std::nearbyint(3e13 * random->uniform()) / 1e6;
+         return Row{random->below(4) == 0 ? kHeavyTime : x, cents(normal(random))};
+       }},
+      {"heavy values among numbers", ValueType::float8, 0, 0.1, 0.1,
+       [](Random* random) {
+         const double x = 1000 * random->uniform();
+         return Row{random->below(4) > 0    ? x
+                    : random->below(2) == 0 ? -M_PI
+                                            : 0.1 + 0.2,
+                    100 * random->uniform()};
+       }},
+      {"a heavy value among cents", ValueType::numeric, 0.01, 1, 1,
+       [](Random* random) {
+         const double x = cents(2e4 * random->uniform());
+         return Row{random->below(5) == 0 ? 19.99 : x, cents(normal(random))};
        }},
   };
   return kShapes;
@@ -201,8 +221,9 @@ void expect_same(GridCells* a, GridCells* b) {
 constexpr std::size_t kFew = 1024;
 
 TEST(GridCells, AreTheSameInAnyOrderAndParts) {
-  // Of so few cells the last's are put together by their rows.
-  for (const Shape& shape : std::span(shapes()).first(shapes().size() - 1)) {
+  // Of so few cells the heavy tail's are put together by their rows. Which values are heavy is known
+  // by those that came first.
+  for (const Shape& shape : std::span(shapes()).first(6)) {
     SCOPED_TRACE(shape.name);
     std::vector<Row> rows = rows_of(shape, 30000, 3);
     OwnedGridCells all(chain_of(shape.type), 1, kFew);
@@ -451,6 +472,58 @@ TEST(FitCells, HoldTheTruthBetweenThem) {
       SCOPED_TRACE(f.model());
       expect_truth_held(shape, f, 8);
     }
+  }
+}
+
+// Values that have many rows and lie within cells are counted by themselves, also by workers, in what
+// travels between them, and in densities that are added up.
+TEST(FitCells, CountHeavyValuesByThemselves) {
+  const auto expect_counted = [](const Fitted& f) {
+    // No cell has more, but for what is kept.
+    const double few = static_cast<double>(f.rows().size()) / 256;
+    for (const double x : {kHeavyTime, -M_PI, 0.1 + 0.2, 19.99}) {
+      if (truth_of(f.rows(), fitted::range(x, x)).count < few) continue;
+      // A numeric between two doubles is on neither side.
+      const double above = x == 19.99 ? 19.995 : std::nextafter(x, INFINITY);
+      for (const Range& r :
+           {fitted::range(x, x), fitted::range(x, INFINITY), fitted::range(above, INFINITY)}) {
+        const Truth truth = truth_of(f.rows(), r);
+        const Interval count = f.ask(Wanted::count, r, kRowsThemselves);
+        const Interval sum = f.ask(Wanted::sum, r, 1);
+        EXPECT_LE(count.lower, truth.count) << x;
+        EXPECT_GE(count.upper, truth.count) << x;
+        EXPECT_LE(count.upper - count.lower, few) << x;
+        EXPECT_LE(sum.lower, truth.sum + 1e-6) << x;
+        EXPECT_GE(sum.upper, truth.sum - 1e-6) << x;
+        EXPECT_LE(sum.upper - sum.lower, 100 * few) << x;
+      }
+    }
+  };
+  for (const Shape& shape : std::span(shapes()).last(3)) {
+    SCOPED_TRACE(shape.name);
+    constexpr std::size_t kSome = 8192;
+    const std::vector<Row> rows = rows_of(shape, kRows / 2, 11);
+    const Fitted whole = Fitted::of(shape, rows, kGridBytes, kSome);
+    EXPECT_GT(whole.density().header().atoms, 0U);
+    expect_counted(whole);
+    OwnedGridCells of_workers(chain_of(shape.type), 1, kSome),
+        of_densities(chain_of(shape.type), 1);
+    for (std::size_t part = 0; part < 4; ++part) {
+      const std::size_t n = rows.size() / 4;
+      const std::vector<Row> own(rows.begin() + static_cast<std::ptrdiff_t>(part * n),
+                                 rows.begin() + static_cast<std::ptrdiff_t>((part + 1) * n));
+      OwnedGridCells cells(chain_of(shape.type), 1, kSome), copy(chain_of(shape.type), 1, kSome);
+      add(own, &*cells);
+      ASSERT_TRUE(cells->settle().ok());
+      std::vector<char> bytes(cells->serialized_size());
+      cells->serialize(bytes.data());
+      ASSERT_TRUE(copy->deserialize(bytes.data(), bytes.size()).ok());
+      ASSERT_TRUE(of_workers->merge(&*copy).ok());
+      const Fitted density = {shape, own, &*cells, kGridBytes};
+      ASSERT_TRUE(of_densities->add(density.density().header()).ok());
+    }
+    expect_counted({shape, rows, &*of_workers, kGridBytes});
+    expect_counted({shape, rows, &*of_densities, kGridBytes, true});
   }
 }
 

@@ -444,7 +444,8 @@ IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
     Range at;
     at.lower_unbounded = at.upper_unbounded = false;
     at.lower = at.upper = x;
-    out.changed_rows += count(density, at);
+    // All that may be there.
+    out.changed_rows += count_as_fitted(density, at, count(density, at), options).upper;
   };
   if (range.empty) return out;
   if (!range.lower_unbounded) add(range.lower);

@@ -41,7 +41,7 @@ Status validate_header(const Header& h) {
   if (h.blocks > 0 && !(h.row_unit > 0)) return invalid("unit of the cells' rows is 0");
   if (h.blocks == 0 && h.cell_rows > 0) return invalid("rows of cells without cells");
   constexpr std::uint8_t kNeeded = kBounded | kEveryRowRead;
-  if (h.has_exact_ends() && ((h.flags & kNeeded) != kNeeded || h.atoms > 0))
+  if (h.has_exact_ends() && (h.flags & kNeeded) != kNeeded)
     return invalid("exact ends of what has none");
   if (h.grid_level > 0) {
     const RoundEnds ends(chain_of(h.value_type));

@@ -104,7 +104,7 @@ class GridGroupsEncoder {
     list.group = group;
     list.list = std::make_unique<GridList>();
     if (Status s = describe_cells(cells, options_, &list.header); !s.ok()) return s;
-    if (Status s = cells->list(&*list.list); !s.ok()) return s;
+    if (Status s = cells->list(&*list.list, &list.header); !s.ok()) return s;
     list.encoder = std::make_unique<GridEncoder>(*cells, *list.list, list.header,
                                                  options_.measure_types, control_);
     return list.encoder->prepare();

@@ -306,6 +306,8 @@ Status GridCells::merge(GridCells* other) {
     if (from.totals.count() > 0) m.totals.merge(from.totals);
     for (int x = 0; x < kSpecialX; ++x) m.special[x].add(from.special[x]);
   }
+  if (Status s = keep_also(other->kept()); !s.ok()) return s;
+  if (Status s = other->keep_also(kept()); !s.ok()) return s;
   if (level_ < other->level_)
     if (Status s = raise_level(other->level_); !s.ok()) return s;
   if (other->level_ < level_)

@@ -11,6 +11,10 @@
 // are put together, each with all that is within a coarser cell (as in a q-digest). New rows go to the
 // finest level even so. Counts then depend on the order of the rows, within what is told of them.
 //
+// A value that has many rows when a level would put it within a cell is kept: it is counted by itself
+// from then on, beside the cell. Rows at it that were counted elsewhere before, by another worker or
+// density, may be in the cell.
+//
 // Densities are added, too (grid_density.cpp): their cells are of the same grid, so equal ones are
 // added and others nest. Rows of a cell that is coarser than the level stay loose, in a list of
 // their own level, until it is theirs: what is finer beside them is not lost by it.
@@ -32,7 +36,9 @@
 #include "core/summary/memory.h"
 #include "core/summary/totals.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -56,6 +62,7 @@ inline constexpr std::int64_t kGreatestIndexKey = std::int64_t{1} << 53;
 // Cells in the order of x, none within another: what a density is made of.
 struct GridList {
   std::vector<GridEntry> entries;
+  std::size_t kept = 0;            // the last of them: values that may lie within the others
   std::vector<MeasureSums> sums;   // of each entry each measure's, as of GridCells::Measure
   int finest = -1, coarsest = -1;  // levels
   // How far counts at ends may be off, in rows, and sums and squares of measures, by where some rows
@@ -121,6 +128,8 @@ class GridCells {
   }
   // Counts the rows that wait, into no more cells than there may be. Errors: out_of_memory.
   Status settle();
+  // No value is kept: what estimates a sample's rows takes heavy values apart by itself.
+  void keep_none() { kept_room_ = 0; }
 
   // ---- of settled cells
   const RoundEnds& ends() const { return ends_; }
@@ -139,9 +148,10 @@ class GridCells {
   // Who knows it better of all that was added says so. means: of each measure.
   void set_sampling(const CountSampling& counts, std::span<const MeanSampling> means);
   // Loose rows that are few beside what lies within their cell are put into the middle of that; else
-  // it becomes theirs. With the lattice that the list is of, and where all that was added is even within
-  // its cells, they are divided evenly among finer cells. Errors: out_of_memory.
-  Status list(GridList* out, const Header* lattice = nullptr);
+  // it becomes theirs. For that header, and where all that was added is even within its cells, they are
+  // divided evenly among finer cells on its lattice. Values are kept for one with exact ends alone.
+  // Errors: out_of_memory.
+  Status list(GridList* out, const Header* header = nullptr);
 
   // Of a measure: what a cell has, and rows whose x is special, in units of 10^-digits about
   // origin, which is in units too.
@@ -197,6 +207,18 @@ class GridCells {
   double steps_of_one(int level) const {
     return level >= 0 && ends_.is_even(level) ? 1 / ends_.step(level) : 0;
   }
+  bool is_kept(double x) const {
+    return (kept_mask_ >> mask_bit(x) & 1) != 0 &&
+           std::find(kept_, kept_ + kept_count_, x) != kept_ + kept_count_;
+  }
+  static int mask_bit(double x) {
+    return static_cast<int>(std::bit_cast<std::uint64_t>(x) * 0x9e3779b97f4a7c15U >> 58);
+  }
+  // Those with the most rows, as many as there is room for.
+  void keep(std::vector<WeightedValue> values);
+  bool note_kept(double x);
+  Status keep_also(std::span<const double> values);
+  std::span<const double> kept() const { return {kept_, static_cast<std::size_t>(kept_count_)}; }
   // Of a value; of values.
   std::int64_t key_of_value(int level, double steps_of_one, double x) const;
   void find_keys(int level, std::span<const double> x, std::int64_t* keys) const;
@@ -211,7 +233,7 @@ class GridCells {
   void note_lattice(double step, double offset);
   bool is_on(const Header& lattice) const;
   Status fit_into_most();
-  bool find_level(int* level) const;
+  bool find_level(int* level);
   Status raise_by_one(bool* is_even);
   double share_of_one() const;
   Status put_light_together();
@@ -266,7 +288,11 @@ class GridCells {
   double lattice_step_ = 0, lattice_offset_ = 0;
   double off_lattice_ = 0;  // rows that another lattice puts elsewhere
   int narrow_ = 0;          // levels that hardly made room
-  GridTable table_;         // of the level
+  GridTable table_;         // of the level, and values that are kept
+  static constexpr int kMostKept = 16;
+  double kept_[kMostKept] = {};
+  int kept_count_ = 0, kept_room_ = kMostKept;
+  std::uint64_t kept_mask_ = 0;  // of mask_bit() of them
   // Loose rows, ascending by level; all coarser than level_.
   Level* loose_ = nullptr;
   int loose_count_ = 0, loose_capacity_ = 0;

@@ -1,7 +1,7 @@
 // A stored density's cells, added to others' (grid_cells.h). Stored lists hold ends alone: a cell is the
 // finest one of the grid that holds what lies between two. Those of measures are the column's, less
 // those without any sum; but where a sample's rows are estimated some may have sums alone. Values that
-// are no ends may lie beside them, as atoms.
+// are no ends may lie beside them, as atoms; with exact ends those are kept.
 #include "core/grid/grid_cells.h"
 
 #include "core/density/checks.h"
@@ -269,6 +269,8 @@ Status GridCells::add(const Header& density) {
           SumsReader& r = reader[static_cast<std::size_t>(k)];
           put_sums(slot, k, in_units_here(k, r.next(cell)));
         }
+        if (atoms && h.has_exact_ends())
+          if (Status s = keep_also({&entry.x, 1}); !s.ok()) return s;
         if (Status s = add_cell(entry, slot); !s.ok()) return s;
         // Not to be filled by one alone.
         if (size() > 2 * most_)

@@ -229,7 +229,7 @@ void GridEncoder::number_ends() {
     return key;
   };
   for (Cell& cell : cut_) {
-    cell.is_atom = cell.low == cell.high && is_atom(list_.entries[cell.begin]);
+    cell.is_atom = cell.low == cell.high && is_atom(cell.begin);
     if (cell.is_atom) continue;
     cell.low_key = cell.high_key = number(cell.low);
     if (cell.low == cell.high) continue;
@@ -370,9 +370,9 @@ void GridEncoder::find_atoms() {
       !(farthest < kMostIndex * ends.step(list_.finest)))
     return;
   level_beside_atoms_ = list_.finest;
-  if (std::count_if(list_.entries.begin(), list_.entries.end(),
-                    [this](const GridEntry& e) { return is_atom(e); }) > kMostAtoms)
-    level_beside_atoms_ = -1;
+  int atoms = 0;
+  for (std::size_t i = 0; i < cells(); ++i) atoms += is_atom(i) ? 1 : 0;
+  if (atoms > kMostAtoms) level_beside_atoms_ = -1;
 }
 
 // False where some value is no end of a level that has a number for the farthest.
@@ -391,12 +391,12 @@ bool GridEncoder::is_on_a_grid() const {
 void GridEncoder::make_tree() {
   if (tree_) return;
   const RoundEnds& ends = cells_.ends();
-  tree_.emplace(ends, list_.entries);
+  tree_.emplace(ends, std::span(list_.entries).first(cells()));
   int finest = ends.levels() - 1;
   double farthest = std::max(std::fabs(header_.min), std::fabs(header_.max));
-  for (std::size_t i = 0; i < list_.entries.size(); ++i) {
+  for (std::size_t i = 0; i < cells(); ++i) {
     const GridTree::Entry& e = tree_->entries()[i];
-    if (!is_atom(list_.entries[i])) finest = std::min(finest, e.inside ? e.own : e.own - 1);
+    if (!is_atom(i)) finest = std::min(finest, e.inside ? e.own : e.own - 1);
     farthest = std::max(farthest, std::fabs(e.x));
   }
   if (header_.lattice_step == 0 && finest >= 0 && farthest < kMostIndex * ends.step(finest))
@@ -470,6 +470,8 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
       cut_.push_back({node.begin, node.end, first.x, first.x, 0, 0, false});
     ++n;
   }
+  for (std::size_t i = cells(); i < list_.entries.size(); ++i)
+    cut_.push_back({i, i + 1, list_.entries[i].x, list_.entries[i].x, 0, 0, true});
   return cut_.size() <= most_cells;
 }
 

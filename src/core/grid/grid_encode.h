@@ -10,8 +10,9 @@
 //   in tails   unless no floor leaves room for that, where it has more than a share 1/kTailRows of the rows between it and the nearer end
 //              of the column, so that quantiles have a relative error there
 //
-// and a value that has a cell by itself below the floor is a point. Of a sample few values that are no
-// ends of the finest cells, as its outermost rows are, lie beside these as atoms. Counts and sums at every end of a
+// and a value that has a cell by itself below the floor is a point. Values that are kept, and of a
+// sample few that are no ends of the finest cells, as its outermost rows are, lie beside these as
+// atoms. Counts and sums at every end of a
 // cell are those of the list; within one they are spread evenly. Of a list of every row that is all
 // that is told of them (Header::has_exact_ends()); else errors are those at any value: how far what is
 // stored is from the list, and the list from what it is of.
@@ -117,9 +118,11 @@ class GridEncoder {
   bool cut_into(const GridCut& cut, std::size_t most_cells);
   void find_lattice_of_values();
   void find_atoms();
-  bool is_atom(const GridEntry& e) const {
-    return level_beside_atoms_ >= 0 && e.level < 0 &&
-           !cells_.ends().is_end(level_beside_atoms_, e.x);
+  std::size_t cells() const { return list_.entries.size() - list_.kept; }
+  bool is_atom(std::size_t i) const {
+    const GridEntry& e = list_.entries[i];
+    return i >= cells() || (level_beside_atoms_ >= 0 && e.level < 0 &&
+                            !cells_.ends().is_end(level_beside_atoms_, e.x));
   }
   // Once asked to stop it does not ask any more.
   bool is_stopped() { return stopped_ = stopped_ || control_.stop_requested(); }

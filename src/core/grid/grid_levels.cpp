@@ -49,6 +49,7 @@ double GridCells::begin_of(int level, std::int64_t key) const {
 
 std::int64_t GridCells::key_of_level(int level, double x, bool inside) const {
   if (level < 0 || std::fabs(x) >= kMostIndex * ends_.step(level)) return key_of(x);
+  if (!inside && is_kept(x)) return key_of(x);
   const std::int64_t k = ends_.cell(level, x);
   return 2 * k + ((inside || ends_.end(level, k) != x) ? 1 : 0);
 }
@@ -57,7 +58,7 @@ std::int64_t GridCells::key_of_level(int level, double x, bool inside) const {
 // of it.
 std::int64_t GridCells::key_of_value(int level, double steps_of_one, double x) const {
   const double steps = x * steps_of_one;
-  if (level < 0 || !(steps_of_one > 0 && std::fabs(steps) < kMostSteps))
+  if (level < 0 || kept_mask_ != 0 || !(steps_of_one > 0 && std::fabs(steps) < kMostSteps))
     return key_of_level(level, x, false);
   const auto k = static_cast<std::int64_t>(nearest_whole(steps));
   const double rest = steps - static_cast<double>(k);
@@ -78,7 +79,39 @@ void GridCells::find_keys(int level, std::span<const double> x, std::int64_t* ke
     std::fill_n(keys, x.size(), kSlowKey);
   for (std::size_t i = 0; i < x.size(); ++i)
     if (keys[i] == kSlowKey) keys[i] = key_of_value(level, scale, x[i]);
+  for (std::size_t i = 0; i < x.size() && kept_mask_ != 0; ++i)
+    if (is_kept(x[i])) keys[i] = key_of(x[i]);
 }
+
+// ---------------------------------------------------------------------------- values that are kept
+
+// What is no value's key in tables of all levels is left out: those next to 0.
+bool GridCells::note_kept(double x) {
+  const std::int64_t key = key_of(x);
+  if (is_kept(x) || kept_count_ >= kept_room_ || std::abs(key) <= kGreatestIndexKey) return false;
+  kept_[kept_count_++] = x;
+  kept_mask_ |= std::uint64_t{1} << mask_bit(x);
+  return true;
+}
+
+void GridCells::keep(std::vector<WeightedValue> values) {
+  std::sort(values.begin(), values.end(), [](const WeightedValue& a, const WeightedValue& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.value < b.value;
+  });
+  for (const WeightedValue& v : values) note_kept(v.value);
+}
+
+// Of a value at an end the rows are known.
+Status GridCells::keep_also(std::span<const double> values) {
+  bool is_more = false;
+  for (const double x : values) is_more = note_kept(x) || is_more;
+  if (!is_more || level_ < 0) return Status::success();
+  return table_.map(memory_, [this](std::int64_t key) {
+    return is_inside(level_, key) ? key : key_of_level(level_, begin_of(level_, key), false);
+  });
+}
+
+// ------------------------------------------------------------------------------------------ levels
 
 // To a coarser one. Loose rows of its cells and of finer ones are not loose any more.
 Status GridCells::raise_level(int level) {
@@ -87,7 +120,8 @@ Status GridCells::raise_level(int level) {
   const double scale = steps_of_one(level);
   const auto coarser = [&](std::int64_t key) {
     if (from < 0) return key_of_value(level, scale, value_of_key(key));
-    if (parts == 0 || is_value(from, key)) return key_in(level, from, key);
+    if (parts == 0 || is_value(from, key) || (kept_mask_ != 0 && !is_inside(from, key)))
+      return key_in(level, from, key);
     std::int64_t k = (key >> 1) / parts;
     std::int64_t rest = (key >> 1) - k * parts;
     if (rest < 0) {
@@ -137,7 +171,7 @@ std::size_t GridCells::cells_at(int level, std::span<const double> values) const
 
 // Of values, the finest level at which cells are not too many: the coarser the fewer. False where
 // that would put many rows of several values into one cell.
-bool GridCells::find_level(int* level) const {
+bool GridCells::find_level(int* level) {
   // As some stretches of the values say, and from there on.
   constexpr std::size_t kStretch = 64, kStretches = 64;
   const std::vector<double> values = sorted_values();
@@ -159,19 +193,27 @@ bool GridCells::find_level(int* level) const {
   while (*level < last_level && !fits(*level)) ++*level;
   while (*level > 0 && fits(*level - 1)) --*level;
   const double scale = steps_of_one(*level);
-  double all = 0, most = 0, own = 0, heaviest = 0;
+  const auto rows_of = [this](double x) { return table_.slot(table_.slot_of(key_of(x)))[1]; };
+  double all = 0;
+  for (const double x : values) all += rows_of(x);
+  const double many = share_of_one() * all;
+  std::vector<WeightedValue> heavy;
+  for (const double x : values)
+    if (rows_of(x) > many && is_inside(*level, key_of_value(*level, scale, x)))
+      heavy.push_back({x, rows_of(x)});
+  keep(std::move(heavy));
+  double most = 0, own = 0, heaviest = 0;
   std::int64_t last = kSlowKey;
   for (const double x : values) {
+    if (is_kept(x)) continue;
     const std::int64_t parent = key_of_value(*level, scale, x);
-    const double rows = table_.slot(table_.slot_of(key_of(x)))[1];
     if (parent != last) own = heaviest = 0;
     last = parent;
-    own += rows;
-    heaviest = std::max(heaviest, rows);
+    own += rows_of(x);
+    heaviest = std::max(heaviest, rows_of(x));
     most = std::max(most, own - heaviest);
-    all += rows;
   }
-  return most <= share_of_one() * all;
+  return most <= many;
 }
 
 // Raises the level by one. *is_even: false where many rows of several values would be in one cell, and
@@ -184,14 +226,20 @@ Status GridCells::raise_by_one(bool* is_even) {
   const double many = share_of_one() * all;
   // As many as neighbours have that are alike; cells that hold one such value may.
   const double parts = ends_.step(level_ + 1) / ends_.step(level_);
-  std::vector<std::pair<std::int64_t, double>> heavy;
+  std::vector<WeightedValue> heavy;
   for (std::size_t i = 0; i < table_.slots(); ++i) {
     if (!table_.is_used(i) || !(table_.slot(i)[1] * parts > many)) continue;
     const std::int64_t key = table_.key_at(i);
     *is_even = *is_even && !is_inside(level_, key);
-    heavy.emplace_back(key_in(level_ + 1, level_, key), table_.slot(i)[1]);
+    const double x = begin_of(level_, key);
+    if (!is_inside(level_, key) && is_inside(level_ + 1, key_of_level(level_ + 1, x, false)))
+      heavy.push_back({x, table_.slot(i)[1]});
   }
   if (!*is_even && ends_.chain() == Chain::decimal) return Status::success();
+  std::vector<WeightedValue> heavier;
+  std::copy_if(heavy.begin(), heavy.end(), std::back_inserter(heavier),
+               [many](const WeightedValue& v) { return v.weight > many; });
+  keep(std::move(heavier));
   if (Status s = raise_level(level_ + 1); !s.ok()) return s;
   if (size() + before / kNarrow > before) ++narrow_;
   *is_even = *is_even && narrow_ <= kMostNarrow;
@@ -200,8 +248,9 @@ Status GridCells::raise_by_one(bool* is_even) {
     double rows = table_.slot(i)[1];
     if (!(rows > many)) continue;
     double heaviest = 0;
-    for (const auto& [key, own] : heavy)
-      if (key == table_.key_at(i)) heaviest = std::max(heaviest, own);
+    for (const WeightedValue& v : heavy)
+      if (!is_kept(v.value) && key_of_level(level_, v.value, false) == table_.key_at(i))
+        heaviest = std::max(heaviest, v.weight);
     *is_even = *is_even && !(rows - heaviest > many);
   }
   return Status::success();
@@ -302,6 +351,7 @@ Status GridCells::put_light_together() {
   // Into tables of their own, as what they had is read meanwhile.
   GridCells to(memory_, ends_.chain(), measures_, most_);
   to.level_ = level_;
+  if (Status s = to.keep_also(kept()); !s.ok()) return s;
   Status status;
   std::vector<double> slot(table_.stride());
   count(cut, [&](const GridTree::Node& node, bool together) {
@@ -527,17 +577,32 @@ class GridCells::Divider {
   GridList& out_;
 };
 
-Status GridCells::list(GridList* out, const Header* lattice) {
+Status GridCells::list(GridList* out, const Header* header) {
   if (Status s = settle(); !s.ok()) return s;
+  if (kept_mask_ != 0 && (header == nullptr || !header->has_exact_ends())) {
+    kept_count_ = 0;
+    kept_mask_ = 0;
+    if (Status s = table_.map(memory_,
+                              [this](std::int64_t key) {
+                                return is_inside(level_, key) ? key : key_in(level_, level_, key);
+                              });
+        !s.ok())
+      return s;
+  }
   try {
     std::vector<Place> all;
     list_places(&all);
+    const auto kept = std::stable_partition(all.begin(), all.end(), [this](const Place& p) {
+      return p.entry.level >= 0 || !is_kept(p.entry.x);
+    });
+    const std::vector<Place> beside(kept, all.end());
+    all.erase(kept, all.end());
     *out = {};
-    if (!is_uneven_ && has_lattice_ && lattice != nullptr) {
+    if (!is_uneven_ && has_lattice_ && header != nullptr) {
       const double row = totals_.count() > 0 ? totals_.rows() / totals_.count() : 0;
-      Divider(ends_, *lattice, all, static_cast<std::size_t>(measures_), kLittle * row, out).run();
+      Divider(ends_, *header, all, static_cast<std::size_t>(measures_), kLittle * row, out).run();
       out->is_even = true;
-      if (!is_on(*lattice)) out->error_rows += off_lattice_;
+      if (!is_on(*header)) out->error_rows += off_lattice_;
       return Status::success();
     }
     out->finest = out->coarsest = level_;
@@ -601,6 +666,11 @@ Status GridCells::list(GridList* out, const Header* lattice) {
       out->entries.push_back(e);
       for (std::size_t k = 0; k < measures; ++k) out->sums.push_back(sums[i * measures + k]);
     }
+    for (const Place& p : beside) {
+      out->entries.push_back(p.entry);
+      for (int k = 0; k < measures_; ++k) out->sums.push_back(sums_in(p.slot, k));
+    }
+    out->kept = beside.size();
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }

@@ -39,7 +39,8 @@ bool bring(const SerializedMeasure& of, Measure* m) {
 
 }  // namespace
 
-// As stored between processes: this, the measures, then the tables, each with its slots.
+// As stored between processes: this, the measures, values that are kept, then the tables, each with its
+// slots.
 struct GridCells::SerializedMeasure {
   SummaryTotals totals;
   MeasureSums special[kSpecialX];
@@ -49,7 +50,7 @@ struct GridCells::SerializedMeasure {
 };
 struct GridCells::Serialized {
   std::uint32_t magic;
-  std::int32_t chain, measures, digits, tables, by_rows, is_uneven, lattices;
+  std::int32_t chain, measures, digits, tables, by_rows, is_uneven, lattices, kept, kept_room;
   std::uint64_t most;
   SpecialRows specials;
   SummaryTotals totals;
@@ -65,6 +66,7 @@ struct GridCells::SerializedTable {
 
 std::size_t GridCells::serialized_size() const {
   return sizeof(Serialized) + static_cast<std::size_t>(measures_) * sizeof(SerializedMeasure) +
+         static_cast<std::size_t>(kept_count_) * sizeof(double) +
          static_cast<std::size_t>(1 + loose_count_) * sizeof(SerializedTable) +
          size() * table_.stride() * sizeof(double);
 }
@@ -87,6 +89,8 @@ void GridCells::serialize(void* out) const {
   s.lattice_step = lattice_step_;
   s.lattice_offset = lattice_offset_;
   s.off_lattice = off_lattice_;
+  s.kept = kept_count_;
+  s.kept_room = kept_room_;
   s.most = most_;
   s.specials = specials_;
   s.totals = totals_;
@@ -100,6 +104,7 @@ void GridCells::serialize(void* out) const {
     std::copy(std::begin(m.special), std::end(m.special), of.special);
     put(&of, sizeof of);
   }
+  put(kept_, static_cast<std::size_t>(kept_count_) * sizeof *kept_);
   for_each_table([&](int level, const GridTable& table) {
     const SerializedTable of = {level,         0, table.size(), table.first(), table.window(),
                                 table.hashed()};
@@ -128,7 +133,8 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
   if (s.measures != measures_ || s.chain != static_cast<std::int32_t>(ends_.chain()))
     return invalid("cells of another column");
   if (s.digits < 0 || s.digits > kNoValueDigits || s.tables < 1 || s.tables > ends_.levels() + 1 ||
-      s.most == 0 || s.most > kMostGridCells || (s.most & (s.most - 1)) != 0 || !s.totals.valid() ||
+      s.kept < 0 || s.kept > s.kept_room || s.kept_room > kMostKept || s.most == 0 ||
+      s.most > kMostGridCells || (s.most & (s.most - 1)) != 0 || !s.totals.valid() ||
       !is_count(s.specials.nulls) || !is_count(s.specials.nans) ||
       !is_count(s.specials.negative_infinities) || !is_count(s.specials.positive_infinities) ||
       !is_count(s.error_rows) || !is_count(s.lattice_step) || !std::isfinite(s.lattice_offset) ||
@@ -151,6 +157,12 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
     SerializedMeasure of;
     if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
     if (!bring(of, &measure_[k])) return invalid("a measure's cells are out of range");
+  }
+  kept_room_ = s.kept_room;
+  for (int i = 0; i < s.kept; ++i) {
+    double x;
+    if (!take(&x, sizeof x) || !std::isfinite(x) || !note_kept(x))
+      return invalid("values of a column are out of range");
   }
   for (int i = 0; i < s.tables; ++i) {
     SerializedTable of;

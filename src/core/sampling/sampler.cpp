@@ -37,7 +37,9 @@ Sampler::Sampler(const Options& options)
                                                                     : kDrawnRows),
                  options.seed),
       cells_(std::make_unique<OwnedGridCells>(options.chain, options.measures,
-                                              options.of_group ? kGroupCells : kMostGridCells)) {}
+                                              options.of_group ? kGroupCells : kMostGridCells)) {
+  (*cells_)->keep_none();
+}
 
 void Sampler::draw(double x, std::span<const double> y) {
   const std::optional<std::uint64_t> at = reservoir_.place();

@@ -200,5 +200,30 @@ SELECT x FROM told, generate_series(1, 3) UNION ALL SELECT near FROM told, gener
 SELECT kde_fit('close', 'x', sample_rows => -1) \g /dev/null
 SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE NOT 3 BETWEEN lower_bound AND upper_bound) AS missed
 FROM told, approx_count_ci('close.x', x, x);
+-- A bound next to the greatest of many far times, and next to one that a quarter of the rows have.
+CREATE TABLE far_times AS
+SELECT timestamp '9999-12-30' + i * interval '1.000001 s' AS many,
+       CASE WHEN i % 4 = 0 THEN timestamp '9999-12-31 23:59:59.999999' ELSE timestamp '2024-01-01' + i * interval '7.000001 s' END AS ends
+FROM generate_series(1, 140000) AS i;
+INSERT INTO far_times SELECT many, ends FROM far_times WHERE ends < '9999-01-01' OFFSET 70000;
+SELECT kde_fit('far_times', c, sample_rows => -1) FROM unnest(ARRAY['many', 'ends']) AS c \g /dev/null
+SELECT c, beside, estimate - all_rows AS off, NOT truth BETWEEN lower_bound AND upper_bound AS missed
+FROM (SELECT 'many' AS c, max(many) AS x, count(*) AS all_rows FROM far_times UNION ALL SELECT 'ends', max(ends), count(*) FROM far_times) AS g,
+  unnest(ARRAY[-1, 0, 1]) AS beside, LATERAL (SELECT x + beside * interval '1 us' AS bound) AS b,
+  approx_count_ci('far_times.' || c, timestamp '2000-01-01', bound) AS i,
+  LATERAL (SELECT count(*) AS truth FROM far_times WHERE CASE c WHEN 'many' THEN many ELSE ends END <= bound) AS t
+ORDER BY c, beside;
+-- Values that have many rows are counted by themselves, wherever they lie.
+CREATE TABLE heavy AS
+SELECT CASE WHEN i % 4 = 0 THEN pi() ELSE 1000 * sin(i) END AS number, 100 * i % 3511 AS y,
+       CASE WHEN i % 5 = 0 THEN 19.99 ELSE i * 0.07 END AS cents,
+       CASE WHEN i % 4 = 0 THEN timestamp '2024-01-09 12:34:56.123457' ELSE timestamp '2024-01-01' + i * interval '7.000001 s' END AS at
+FROM generate_series(1, 200000) AS i;
+SELECT kde_fit('heavy', c, sample_rows => -1, measures => ARRAY['y']) FROM unnest(ARRAY['number', 'cents', 'at']) AS c \g /dev/null
+SELECT c, i.lower_bound::bigint - truth AS below, i.upper_bound::bigint - truth AS above,
+       s.lower_bound <= sum + 1 AND s.upper_bound >= sum - 1 AND s.upper_bound - s.lower_bound < 0.03 * sum AS sum
+FROM (VALUES ('number', pi()::text), ('cents', '19.99'), ('at', '2024-01-09 12:34:56.123457')) AS v (c, x),
+  LATERAL (SELECT count(*) AS truth, sum(y) FROM heavy WHERE CASE c WHEN 'number' THEN number = x::float8 WHEN 'cents' THEN cents = x::numeric ELSE at = x::timestamp END) AS t,
+  approx_count_ci('heavy.' || c, x, x) AS i, approx_sum_ci('heavy.' || c, x, x, measure => 'y') AS s;
 SET client_min_messages = warning;
 DROP SCHEMA digits CASCADE;
