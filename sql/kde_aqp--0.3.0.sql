@@ -150,7 +150,7 @@ COMMENT ON CAST (regclass AS anykde) IS 'the error that says how a density is na
 
 CREATE FUNCTION kde_info(
     density anykde,
-    OUT value_type text, OUT kind text, OUT method text, OUT kernel text, OUT bandwidth double precision,
+    OUT value_type text, OUT kind text, OUT method text, OUT bandwidth double precision,
     OUT rows double precision, OUT nulls double precision, OUT nans double precision,
     OUT sample_rows bigint, OUT every_row_read boolean,
     OUT lower text, OUT upper text, OUT distinct_values bigint,
@@ -424,7 +424,6 @@ SELECT d.name,
        d.alias,
        CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
        d.requested_method AS method,
-       i.kernel,
        i.bandwidth,
        d.bandwidth_matrix,
        d.bandwidth_status,
@@ -513,14 +512,14 @@ GRANT SELECT ON kde_densities TO PUBLIC;
 CREATE FUNCTION kde_fit(
     relation regclass, column_name name, method text DEFAULT 'auto',
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
-    kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
+    filter text DEFAULT NULL,
     max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
     group_by text DEFAULT NULL, name text DEFAULT NULL, incremental boolean DEFAULT false,
     OUT name text, OUT model text, OUT rows double precision, OUT rows_read bigint,
     OUT expected_error text, OUT size text, OUT took text, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text, double precision, text[], text, text, boolean) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, double precision, text[], text, text, boolean) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row of the table';
 
 CREATE FUNCTION kde_fit(
@@ -694,10 +693,10 @@ COMMENT ON FUNCTION approx_upper(anyelement) IS
 -- STABLE: which instruction set computes the sums is an option. RESTRICTED: they start threads.
 CREATE FUNCTION kde_bandwidth(
     sample double precision[], method text DEFAULT 'plugin', exact boolean DEFAULT false,
-    kernel text DEFAULT 'gaussian', leave_one_out boolean DEFAULT false)
+    leave_one_out boolean DEFAULT false)
 RETURNS double precision
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
-COMMENT ON FUNCTION kde_bandwidth(double precision[], text, boolean, text, boolean) IS
+COMMENT ON FUNCTION kde_bandwidth(double precision[], text, boolean, boolean) IS
     'bandwidth of an array of values, in their units';
 
 CREATE FUNCTION kde_bandwidth_matrix(

@@ -47,7 +47,6 @@ void expect_refusal(const kde::Status& status) {
 void check_line(Input* in) {
   kde::LineRequest request;
   request.method = static_cast<kde::Method>(1 + in->choice(kde::kMethods - 1));
-  request.kernel = static_cast<kde::Kernel>(in->choice(kde::kKernels));
   request.divisor = take_divisor(in);
   request.engine = take_engine(in);
   const bool exact = in->choice(2) == 0;

@@ -32,8 +32,6 @@ kde::FitOptions take_options(Input* in) {
   // Half of the inputs are of auto, whose fit has the most ways to go.
   o.method =
       static_cast<kde::Method>(std::max(in->choice(2 * kde::kMethods - 1) - kde::kMethods + 1, 0));
-  o.kernel = static_cast<kde::Kernel>(std::max(in->choice(2 * kde::kKernels) - kde::kKernels, 0));
-  if (o.method == kde::Method::automatic) o.kernel = kde::Kernel::gaussian;
   o.lattice_step = kSteps[in->choice(std::size(kSteps))];
   const int flags = in->choice(16);
   o.every_row_read = (flags & 1) != 0;

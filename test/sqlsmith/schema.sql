@@ -32,7 +32,7 @@ ANALYZE numbers, times, parts;
 
 SELECT kde_fit('numbers', c, seed => 1) FROM unnest('{x,y,amount,tally}'::name[]) c \g /dev/null
 SELECT kde_fit('times', c, seed => 1) FROM unnest('{at,day,took}'::name[]) c \g /dev/null
-SELECT kde_fit('parts', 'price', method => 'lscv', kernel => 'epanechnikov', seed => 1) \g /dev/null
+SELECT kde_fit('parts', 'price', method => 'lscv', seed => 1) \g /dev/null
 SELECT kde_fit('numbers', 'x', filter => 'tally < 20', seed => 1) \g /dev/null
 SELECT kde_fit('numbers', '{x,y,tally}'::text[], seed => 1) \g /dev/null
 SELECT kde_fit('numbers', '{x,y}'::text[], method => 'lscv_matrix', seed => 1, filter => 'tally < 30') \g /dev/null

@@ -193,7 +193,6 @@ for (
     q{kde_bandwidth(v, 'lscv', exact => true)},
     q{kde_bandwidth(v, 'sheather_jones', exact => true)},
     q{kde_bandwidth(v, 'smoothed_cv', exact => true)},
-    q{kde_bandwidth(v, 'lscv', kernel => 'cosine')},
     (map { "kde_bandwidth_matrix(points, '$_')" }
       qw(lscv lscv_grid lscv_matrix lscv_diagonal lscv_matrix_simplex)),
     q{kde_evaluate(points, points)},
@@ -251,8 +250,6 @@ for (
       qw(auto plugin lscv sheather_jones smoothed_cv silverman normal_reference scott)),
     (map { [ "kde_fit, $_, exact", $one->("method => '$_', exact => true") ] }
       qw(auto plugin lscv sheather_jones smoothed_cv)),
-    (map { [ "kde_fit, $_ kernel", $one->("method => 'lscv', kernel => '$_'") ] }
-      qw(epanechnikov biweight triangular uniform cosine)),
     [ 'kde_fit, filter', $one->("filter => 'price > 3'") ],
     [ 'kde_fit, expression', q{SELECT 1 FROM kde_fit('million', ARRAY['v * 2 + price'], sample_rows => 1000000, seed => 3)} ],
     (map { [ "kde_fit, 2 columns, $_", $two->($_) ] }

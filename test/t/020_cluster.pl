@@ -50,7 +50,7 @@ for my $database (@databases) {
 
 my $all = q{
   SELECT relation, column_names, filter, bandwidth_matrix, stored_rows, method, bandwidth, rows, nulls, rows_read,
-    kernel, bandwidth_status, model, requested_exact, every_row_read, sample_rows, design_effect, bandwidth_rows,
+    bandwidth_status, model, requested_exact, every_row_read, sample_rows, design_effect, bandwidth_rows,
     lower, upper, cells, engine, threads, scan_ms, select_ms, estimate_ms, requested_sample_rows, seed, fitted_at
   FROM kde_densities_full ORDER BY seed;
   SELECT seed, md5(density::text), kde_density(relation, column_names, nullif(filter, ''))::text = density::text,

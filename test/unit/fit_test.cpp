@@ -13,7 +13,6 @@
 #include "answers.h"
 #include "core/density/names.h"
 #include "core/answer/column_evidence.h"
-#include "core/kernel/kernel.h"
 #include "distinct.h"
 #include "fitted.h"
 #include "stop_at.h"
@@ -45,15 +44,6 @@ TEST(FitColumn, RefusesNoValues) {
   ASSERT_TRUE(sampler.finish(&s).ok());
   Fitted f;
   EXPECT_EQ(try_fit(s, {}, {}, &f).code, Code::invalid_argument);
-}
-
-TEST(FitColumn, AutomaticTakesTheGaussianAlone) {
-  FitOptions options;
-  options.kernel = Kernel::epanechnikov;
-  Fitted f;
-  EXPECT_EQ(try_fit(sample_of({1, 2, 4}), options, {}, &f).code, Code::invalid_argument);
-  options.method = Method::plugin;
-  EXPECT_TRUE(try_fit(sample_of({1, 2, 4}), options, {}, &f).ok());
 }
 
 TEST(FitColumn, OnlySpecialValues) {
@@ -166,51 +156,23 @@ TEST(FitColumn, QuantilesAtTheLargestDoubles) {
   }
 }
 
-// The selected bandwidth is the Gaussian's, whatever the kernel: its report is the same, and what
-// is used is the canonical equivalent.
-TEST(FitColumn, RescalesTheBandwidthToTheKernel) {
-  const std::vector<double> smooth = samples::mix(500);
-  std::vector<double> few;
-  for (double v : smooth) few.push_back(std::round(v));
-  for (const std::vector<double>& x : {smooth, few}) {
-    for (Method method : {Method::plugin, Method::silverman}) {
-      const Fitted gaussian = fit(x, method);
-      for (int k = 1; k < kKernels; ++k) {
-        const auto kernel = static_cast<Kernel>(k);
-        const Fitted f = fit(x, method, 0, kernel);
-        EXPECT_EQ(f.view().header().kernel, kernel);
-        EXPECT_NEAR(f.report.bandwidth, canonical_rescale(gaussian.report.bandwidth, kernel),
-                    1e-15 * f.report.bandwidth);
-        EXPECT_EQ(f.view().header().bandwidth, f.report.bandwidth);
-        EXPECT_EQ(f.report.plugin.h, gaussian.report.plugin.h);
-        fitted::expect_sane_answers(f.view(), 50);
-        EXPECT_EQ(f.view().header().flags & kBounded, 0);
-        EXPECT_NEAR(count(f.view(), Range{}), 500, 1e-9);
-      }
-    }
-  }
-}
-
-// What the edges of double precision do to compact kernels: nothing but what they do to all.
-TEST(FitColumn, CompactKernelsAtExtremes) {
+// What the edges of double precision do to kernel sums.
+TEST(FitColumn, ByNameAtExtremes) {
   const std::vector<double> z = samples::normal(300, 9);
-  for (int k = 1; k < kKernels; ++k) {
-    const auto kernel = static_cast<Kernel>(k);
-    for (Method method : {Method::plugin, Method::silverman}) {
-      SCOPED_TRACE(testing::Message() << k << " " << method_name(method));
-      std::vector<std::vector<double>> columns = {
-          {0, kTiny}, {1, std::nextafter(1, 2)}, {-1, 1, 1e12}, {0, 0, 0, 1}};
-      for (double scale : {1e300, 1e-300, 1e-320}) {
-        columns.push_back(z);
-        for (double& v : columns.back()) v *= scale;
-      }
+  for (Method method : {Method::plugin, Method::silverman}) {
+    SCOPED_TRACE(method_name(method));
+    std::vector<std::vector<double>> columns = {
+        {0, kTiny}, {1, std::nextafter(1, 2)}, {-1, 1, 1e12}, {0, 0, 0, 1}};
+    for (double scale : {1e300, 1e-300, 1e-320}) {
       columns.push_back(z);
-      columns.back()[7] = 1e11;  // beside it the bandwidth is hardly more than positions resolve
-      for (const std::vector<double>& x : columns) {
-        const Fitted f = fit(x, method, 0, kernel);
-        fitted::expect_sane_answers(f.view(), 50);
-        EXPECT_EQ(count(f.view(), Range{}), static_cast<double>(x.size()));
-      }
+      for (double& v : columns.back()) v *= scale;
+    }
+    columns.push_back(z);
+    columns.back()[7] = 1e11;  // beside it the bandwidth is hardly more than positions resolve
+    for (const std::vector<double>& x : columns) {
+      const Fitted f = fit(x, method);
+      fitted::expect_sane_answers(f.view(), 50);
+      EXPECT_NEAR(count(f.view(), Range{}), static_cast<double>(x.size()), 1e-9);
     }
   }
 }
@@ -318,11 +280,6 @@ TEST(FitColumn, OneSampledValueOfAVariedColumn) {
     // Automatic says what it is made of instead.
     EXPECT_NE(f.report.notice[0] + f.report.model[0], '\0');
     fitted::expect_sane_answers(f.view(), 50);
-    if (method == Method::automatic) continue;
-    options.kernel = Kernel::uniform;
-    const Fitted u = fit(sample_of(samples::normal(2000, 1), o), options);
-    EXPECT_NEAR(u.report.bandwidth / canonical_rescale(f.report.bandwidth, Kernel::uniform), 1,
-                1e-12);
   }
 }
 
@@ -540,19 +497,14 @@ void expect_fits_of_near_values(const std::vector<Method>& methods) {
   ASSERT_TRUE(sampler.finish(&sample).ok());
   ASSERT_LT((*sample.cells)->totals().max(), 10) << "the outlier is in the sample";
   for (const Method method : methods) {
-    for (const Kernel kernel : {Kernel::gaussian, Kernel::epanechnikov}) {
-      if (method == Method::automatic && kernel != Kernel::gaussian) continue;
-      SCOPED_TRACE(testing::Message()
-                   << static_cast<int>(method) << ' ' << static_cast<int>(kernel));
-      FitOptions options;
-      options.method = method;
-      options.kernel = kernel;
-      Fitted f;
-      f.status = try_fit(sample, options, {}, &f);
-      ASSERT_TRUE(f.status.ok()) << f.status.message;
-      EXPECT_NEAR(count(f.view(), Range{}), 1001, 1e-6);
-      fitted::expect_sane_answers(f.view(), 20);
-    }
+    SCOPED_TRACE(method_name(method));
+    FitOptions options;
+    options.method = method;
+    Fitted f;
+    f.status = try_fit(sample, options, {}, &f);
+    ASSERT_TRUE(f.status.ok()) << f.status.message;
+    EXPECT_NEAR(count(f.view(), Range{}), 1001, 1e-6);
+    fitted::expect_sane_answers(f.view(), 20);
   }
 }
 
@@ -635,41 +587,37 @@ TEST(FitColumn, StopsAtWhicheverPollSaysSo) {
   }
 }
 
-// By a method's name every answer is the plain kernel sum over the sample with the bandwidth shown,
-// whichever kernel: what is stored is every value, so only rounding is between them. A range's
+// By a method's name every answer is the plain kernel sum over the sample with the bandwidth shown:
+// what is stored is every value, so only rounding is between them. A range's
 // moments lose the digits that its distance from 0 has on its width.
 TEST(FitColumn, ByNameIsTheKernelSum) {
   for (const fitted::Column& column : fitted::columns(300)) {
-    for (int k = 0; k < kKernels; ++k) {
-      const auto kernel = static_cast<Kernel>(k);
-      SCOPED_TRACE(column.name + ", " + kernel_name(kernel));
-      const Fitted f = fit(column.x, Method::silverman, 0, kernel);
-      const DensityView d = f.view();
-      ASSERT_EQ(d.header().error, 0);
-      const double h = f.report.bandwidth;
-      const std::vector<WeightedValue> values = samples::distinct(column.x);
-      const fitted::Reference exact(values, h, kernel);
-      const double n = static_cast<double>(column.x.size());
-      const std::vector<double> cuts = fitted::cuts(values, h, 300);
-      Random random(3);
-      for (std::size_t i = 0; i < cuts.size(); ++i) {
-        // Beside the ends of points' kernels, where a uniform one jumps.
-        const double a = cuts[i] + 1e-6 * h;
-        ASSERT_NEAR(cdf(d, a), exact.mass(a), 1e-12) << a;
-        ASSERT_NEAR(pdf(d, a) * h, exact.density(a) * h, 1e-11) << a;
-        const double b = cuts[random.below(cuts.size())];
-        if (!(a < b)) continue;
-        const RangeMoments m = moments(d, range(a, b));
-        const double mass = exact.mass(a, b);
-        ASSERT_NEAR(m.count, n * mass, 1e-12 * n) << a << " " << b;
-        if (!(mass > 1e-3)) continue;
-        const double reach = std::max(std::fabs(a), std::fabs(b));
-        ASSERT_NEAR(m.mean, exact.first(a, b) / mass, 1e-9 * reach) << a << " " << b;
-      }
-      for (double q : {0.001, 0.1, 0.5, 0.77, 0.999}) {
-        const double x = quantile(d, q);
-        ASSERT_NEAR(exact.mass(x), q, 1e-9) << q;
-      }
+    SCOPED_TRACE(column.name);
+    const Fitted f = fit(column.x, Method::silverman);
+    const DensityView d = f.view();
+    ASSERT_EQ(d.header().error, 0);
+    const double h = f.report.bandwidth;
+    const std::vector<WeightedValue> values = samples::distinct(column.x);
+    const fitted::Reference exact(values, h);
+    const double n = static_cast<double>(column.x.size());
+    const std::vector<double> cuts = fitted::cuts(values, h, 300);
+    Random random(3);
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+      const double a = cuts[i];
+      ASSERT_NEAR(cdf(d, a), exact.mass(a), 1e-12) << a;
+      ASSERT_NEAR(pdf(d, a) * h, exact.density(a) * h, 1e-11) << a;
+      const double b = cuts[random.below(cuts.size())];
+      if (!(a < b)) continue;
+      const RangeMoments m = moments(d, range(a, b));
+      const double mass = exact.mass(a, b);
+      ASSERT_NEAR(m.count, n * mass, 1e-12 * n) << a << " " << b;
+      if (!(mass > 1e-3)) continue;
+      const double reach = std::max(std::fabs(a), std::fabs(b));
+      ASSERT_NEAR(m.mean, exact.first(a, b) / mass, 1e-9 * reach) << a << " " << b;
+    }
+    for (double q : {0.001, 0.1, 0.5, 0.77, 0.999}) {
+      const double x = quantile(d, q);
+      ASSERT_NEAR(exact.mass(x), q, 1e-9) << q;
     }
   }
 }

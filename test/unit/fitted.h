@@ -74,10 +74,9 @@ inline Fitted fit(const Sample& sample, const FitOptions& options = {}) {
 }
 
 inline Fitted fit(const std::vector<double>& x, Method method = Method::automatic,
-                  double lattice_step = 0, Kernel kernel = Kernel::gaussian) {
+                  double lattice_step = 0) {
   FitOptions options;
   options.method = method;
-  options.kernel = kernel;
   options.lattice_step = lattice_step;
   options.every_row_read = true;
   return fit(sample_of(x), options);
@@ -126,8 +125,7 @@ inline Range range(double a, double b, bool lower_inclusive = true, bool upper_i
 // The kernel sum the stored density stands for: over all values, its mass 1.
 class Reference {
  public:
-  Reference(const std::vector<WeightedValue>& values, double h, Kernel kernel = Kernel::gaussian)
-      : sum_(values, h, kernel) {}
+  Reference(const std::vector<WeightedValue>& values, double h) : sum_(values, h) {}
 
   Reference(const Reference&) = delete;
   Reference& operator=(const Reference&) = delete;

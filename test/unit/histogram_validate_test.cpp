@@ -56,7 +56,6 @@ TEST(HistogramValidate, RefusesEachBrokenRule) {
   using Break = std::function<void(Bytes&)>;
   const std::vector<std::pair<const char*, Break>> rules = {
       {"version", [](Bytes& b) { b.header().version = 9; }},
-      {"kernel", [](Bytes& b) { b.header().kernel = Kernel{kKernels}; }},
       {"flags", [](Bytes& b) { b.header().flags |= 16; }},
       {"unit", [](Bytes& b) { b.header().row_unit = 0; }},
       {"other unit", [](Bytes& b) { b.header().row_unit = 1.001; }},

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "answers.h"
-#include "core/kernel/kernel.h"
+#include "core/kernel/normal.h"
 #include "fitted.h"
 #include "histogram_fixture.h"
 
@@ -604,74 +604,28 @@ TEST(Variance, BlockSeriesAgreeWithCells) {
 TEST(Variance, KernelsOwnSpreadIsTakenOut) {
   std::vector<double> x = samples::normal(400, 5);
   for (std::size_t i = 0; i < 200; ++i) x[i] += 100;  // two groups, apart
-  for (int k = 0; k < kKernels; ++k) {
-    const auto kernel = static_cast<Kernel>(k);
-    SCOPED_TRACE(kernel_name(kernel));
-    const Fitted f = fit(x, Method::silverman, 0, kernel);
-    const double h = f.report.bandwidth;
-    // Far too wide: the kernel's variance is most of what the density shows.
-    const double spread = h * h * kernel_variance(kernel);
-    ASSERT_GT(spread, 25);
-    ASSERT_LT(spread, 50.0 * 50 / 2);
-    double mean = 0, variance = 0;
-    for (double v : x) mean += v / 400;
-    for (double v : x) variance += (v - mean) * (v - mean) / 400;
-    const double margin = (kernel == Kernel::gaussian ? 10 : 1.25) * h;
-    const double reach = 100 + 2 * margin;
-    // All of the mass (of the Gaussian's but Phi(-8)), by the integrals and not by the totals;
-    // those hold the second moment to some 1e-13 reach^2.
-    const RangeMoments m = moments(f.view(), range(-margin, 100 + margin));
-    EXPECT_NEAR(m.mean, mean, 1e-11 * reach);
-    EXPECT_NEAR(m.variance, variance, 1e-11 * reach * reach);
-    EXPECT_GT(spread, 10 * 1e-11 * reach * reach);  // the test would see it left in
-  }
-}
-
-// From a value half a bandwidth up, where no other value reaches: by hand, of the value's row.
-TEST(CompactKernels, CountByHand) {
-  const std::pair<Kernel, double> expected[] = {{Kernel::epanechnikov, 11.0 / 32},
-                                                {Kernel::biweight, 203.0 / 512},
-                                                {Kernel::triangular, 3.0 / 8},
-                                                {Kernel::uniform, 1.0 / 4},
-                                                {Kernel::cosine, std::sqrt(2) / 4}};
-  const std::vector<double> x = {0, 1e3, 3e3, 7e3, 1.5e7};
-  for (const auto& [kernel, rows] : expected) {
-    SCOPED_TRACE(kernel_name(kernel));
-    const Fitted f = fit(x, Method::silverman, 0, kernel);
-    const double h = f.report.bandwidth;
-    ASSERT_LT(h, 7e6);  // the last value is by itself
-    EXPECT_NEAR(count(f.view(), range(1.5e7, 1.5e7 + h / 2)), rows, 1e-12);
-    EXPECT_NEAR(count(f.view(), range(1.5e7 - h / 2, 1.5e7 + h / 2)), 2 * rows, 1e-12);
-    EXPECT_NEAR(moments(f.view(), range(1.5e7 - 1.1 * h, 1.5e7 + 1.1 * h)).mean, 1.5e7, 1e-9 * h);
-    EXPECT_EQ(count(f.view(), range(1.5e7 + 1.001 * h, 1e9)), 0);
-    EXPECT_EQ(pdf(f.view(), 1.5e7 + 1.001 * h), 0);
-  }
-}
-
-// Atoms show in the density alone, spread by the kernel.
-TEST(CompactKernels, SpreadAtoms) {
-  const double h = 3;
-  for (int k = 1; k < kKernels; ++k) {
-    const auto kernel = static_cast<Kernel>(k);
-    histograms::Parts parts;
-    parts.header.kernel = kernel;
-    parts.header.flags = kFitted;
-    parts.header.bandwidth = h;
-    parts.atoms = {{0, 30, true}, {10, 30, true}};
-    histograms::set_totals(&parts);
-    const histograms::Bytes bytes = histograms::encode(parts);
-    ASSERT_TRUE(bytes.validate().ok());
-    const DensityView d = bytes.view();
-    for (double t : {0.0, 0.4 * h, -0.9 * h, 10 + 0.7 * h}) {
-      EXPECT_NEAR(pdf(d, t),
-                  (kernel_pdf(kernel, t / h) + kernel_pdf(kernel, (t - 10) / h)) / (2 * h), 1e-15);
-    }
-  }
+  const Fitted f = fit(x, Method::silverman);
+  const double h = f.report.bandwidth;
+  // Far too wide: the kernel's variance is most of what the density shows.
+  const double spread = h * h;
+  ASSERT_GT(spread, 25);
+  ASSERT_LT(spread, 50.0 * 50 / 2);
+  double mean = 0, variance = 0;
+  for (double v : x) mean += v / 400;
+  for (double v : x) variance += (v - mean) * (v - mean) / 400;
+  const double margin = 10 * h;
+  const double reach = 100 + 2 * margin;
+  // All of the mass but Phi(-8), by the integrals and not by the totals;
+  // those hold the second moment to some 1e-13 reach^2.
+  const RangeMoments m = moments(f.view(), range(-margin, 100 + margin));
+  EXPECT_NEAR(m.mean, mean, 1e-11 * reach);
+  EXPECT_NEAR(m.variance, variance, 1e-11 * reach * reach);
+  EXPECT_GT(spread, 10 * 1e-11 * reach * reach);  // the test would see it left in
 }
 
 // Where the kernel reaches beyond double precision not all rows are below its last number: the
 // quantile of them all is that number, not a little less than the one before.
-TEST(CompactKernels, QuantilesAscendToTheLastNumber) {
+TEST(KernelSums, QuantilesAscendToTheLastNumber) {
   histograms::Parts parts;
   parts.header.flags = kFitted;
   parts.header.bandwidth = std::numeric_limits<double>::max();
@@ -692,8 +646,8 @@ TEST(Automatic, SpreadsAtomsByTheReflectedKernel) {
   ASSERT_GT(h, 0);
   ASSERT_LT(h, 1.2);  // the other end's is beyond its reach
   for (const double t : {0.0, 0.4, 0.6, 2.0}) {
-    EXPECT_NEAR(pdf(f.view(), t), kernel_pdf(Kernel::gaussian, t / h) / h, 1e-12);
-    EXPECT_NEAR(pdf(f.view(), 10 - t), kernel_pdf(Kernel::gaussian, t / h) / h, 1e-12);
+    EXPECT_NEAR(pdf(f.view(), t), normal_pdf(t / h) / h, 1e-12);
+    EXPECT_NEAR(pdf(f.view(), 10 - t), normal_pdf(t / h) / h, 1e-12);
   }
   EXPECT_EQ(pdf(f.view(), -0.1), 0);
 }

@@ -340,8 +340,6 @@ TEST(JointFormat, RefusesEachBrokenRule) {
       {"mean error", kScores, [](Bytes& b) { b.header().mean_error[0] = -1; }},
 
       {"type", kScores, [](Bytes& b) { b.column(1).value_type = static_cast<ValueType>(10); }},
-      {"kernel of a marginal", kScores,
-       [](Bytes& b) { Bytes::at(b.view().marginal(1)).kernel = Kernel::uniform; }},
       {"type of the marginal", kScores, [](Bytes& b) { b.column(1).value_type = ValueType::date; }},
       {"column flags", kScores, [](Bytes& b) { b.column(1).flags |= 4; }},
       {"lattice values without a lattice", kScores,
@@ -382,8 +380,6 @@ TEST(JointFormat, RefusesEachBrokenRule) {
        [](Bytes& b) { Bytes::at(b.view().heavy(1).data() + 2) = kNan; }},
       {"marginal", kScores, [](Bytes& b) { marginal_of(b, 2).max = -1e9; }},
       {"marginal's length word", kScores, [](Bytes& b) { marginal_of(b, 2).varlena = 4; }},
-      {"kernel of marginal", kScores,
-       [](Bytes& b) { marginal_of(b, 2).kernel = Kernel::epanechnikov; }},
       {"kind of marginal", kScores, [](Bytes& b) { marginal_of(b, 2).kind = Kind{1}; }},
 
       {"coordinate NaN", kScores,

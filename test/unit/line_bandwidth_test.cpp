@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "core/density/names.h"
-#include "core/kernel/kernel.h"
-#include "core/select/kernel_lscv.h"
 #include "reference_data.h"
 #include "samples.h"
 
@@ -26,10 +24,9 @@ constexpr Method kEvery[] = {Method::plugin,           Method::silverman,      M
                              Method::normal_reference, Method::sheather_jones, Method::lscv,
                              Method::smoothed_cv};
 
-LineRequest request(Method method, Kernel kernel = Kernel::gaussian) {
+LineRequest request(Method method) {
   LineRequest r;
   r.method = method;
-  r.kernel = kernel;
   r.engine.precision = Precision::full;
   return r;
 }
@@ -201,27 +198,6 @@ TEST(LineBandwidth, LscvInSinglePrecisionEndsInDouble) {
   }
 }
 
-TEST(LineBandwidth, OfOtherKernels) {
-  const std::vector<double> x = samples::mix(300);
-  for (int k = 1; k < kKernels; ++k) {
-    const Kernel kernel = static_cast<Kernel>(k);
-    for (Method method : kEvery) {
-      const LineBandwidth found = bandwidth(request(method, kernel), x);
-      const double rescaled = canonical_rescale(bandwidth(request(method), x).h, kernel);
-      if (method != Method::lscv) {
-        expect_relative(found.h, rescaled, 1e-14);
-        continue;
-      }
-      EXPECT_STREQ(found.engine, "window");
-      KernelLscv own;
-      std::vector<double> sorted = x;
-      std::sort(sorted.begin(), sorted.end());
-      ASSERT_TRUE(select_kernel_lscv(kernel, sorted, {}, LscvDivisor::n_squared, {}, &own).ok());
-      expect_relative(found.h, own.bandwidth, 1e-5);
-    }
-  }
-}
-
 TEST(LineBandwidth, SaysWhatTiesDid) {
   // 313 pairs of equal values among 272.
   const LineBandwidth tied = bandwidth(request(Method::lscv), reference_data::eruptions);
@@ -258,13 +234,9 @@ TEST(LineBandwidth, OfTwoValues) {
 // The quartiles are as near to each other, beside the outliers, as double precision has it.
 TEST(LineBandwidth, OfQuartilesBesideWhichOutliersAreEndless) {
   const std::vector<double> x{-1, 0, 1e-320, 2e-320, 1};
-  const std::pair<Method, Kernel> cases[] = {{Method::lscv, Kernel::gaussian},
-                                             {Method::lscv, Kernel::epanechnikov},
-                                             {Method::smoothed_cv, Kernel::gaussian}};
-  for (const auto& [method, kernel] : cases) {
+  for (const Method method : {Method::lscv, Method::smoothed_cv}) {
     LineRequest request;
     request.method = method;
-    request.kernel = kernel;
     LineBandwidth found;
     const Status s = select_bandwidth(request, x, true, {}, &found);
     ASSERT_TRUE(s.ok()) << s.message;
@@ -290,16 +262,13 @@ TEST(LineBandwidth, RefusesWhatHasNoBandwidth) {
 TEST(LineBandwidth, StopsWhenAsked) {
   const std::vector<double> x = samples::cauchy(50000, 10);
   for (Method method : {Method::plugin, Method::lscv, Method::sheather_jones}) {
-    for (const Kernel kernel : {Kernel::gaussian, Kernel::cosine}) {
-      Control control;
-      int polls = 0;
-      control.stop_arg = &polls;
-      control.should_stop = [](void* arg) { return ++*static_cast<int*>(arg) > 2; };
-      LineBandwidth out;
-      EXPECT_EQ(select_bandwidth(request(method, kernel), x, true, control, &out).code,
-                Code::cancelled);
-      EXPECT_LE(polls, 3 + 1);
-    }
+    Control control;
+    int polls = 0;
+    control.stop_arg = &polls;
+    control.should_stop = [](void* arg) { return ++*static_cast<int*>(arg) > 2; };
+    LineBandwidth out;
+    EXPECT_EQ(select_bandwidth(request(method), x, true, control, &out).code, Code::cancelled);
+    EXPECT_LE(polls, 3 + 1);
   }
 }
 

@@ -14,7 +14,6 @@
 
 #include "core/density/histogram.h"
 #include "core/density/wire.h"
-#include "core/select/kernel_lscv.h"
 #include "core/select/lscv.h"
 #include "core/sums/gaussian_sums.h"
 #include "fitted.h"
@@ -82,8 +81,6 @@ TEST(OutOfMemory, FitColumn) {
         FitOptions options;
         options.method = method;
         options.engine.kind = engine;
-        if (engine == Engine::Kind::reference && method != Method::automatic)
-          options.kernel = Kernel::uniform;
         fail_each_allocation([&] {
           DensityBytes bytes;
           FitReport report;
@@ -113,15 +110,6 @@ TEST(OutOfMemory, AdaptiveFit) {
         },
         0.1);
   }
-}
-
-TEST(OutOfMemory, KernelLscv) {
-  std::vector<double> x = samples::normal(100, 1);
-  std::sort(x.begin(), x.end());
-  fail_each_allocation([&] {
-    KernelLscv result;
-    return select_kernel_lscv(Kernel::cosine, x, {}, LscvDivisor::n_squared, {}, &result);
-  });
 }
 
 TEST(OutOfMemory, Sampler) {

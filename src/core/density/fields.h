@@ -44,7 +44,6 @@ constexpr void fields(T& h, Visit&& visit) {
   visit("length word", h.varlena);
   visit("version", h.version);
   visit("kind", h.kind);
-  visit("kernel", h.kernel, one_of(kKernels));
   visit("flags", h.flags, flags_to(kExactEnds));
   visit("value type", h.value_type, one_of(kValueTypes));
   visit("method", h.method, FieldRange{1, kMethods - 1.0});

@@ -31,16 +31,6 @@ enum class Kind : std::uint8_t {
   one_column = 2,  // histogram.h
   joint = 3,       // density/joint_format.h
 };
-// See kernel/kernel.h.
-enum class Kernel : std::uint8_t {
-  gaussian = 0,
-  epanechnikov = 1,
-  biweight = 2,
-  triangular = 3,
-  uniform = 4,
-  cosine = 5,
-};
-inline constexpr int kKernels = 6;
 enum class Method : std::uint8_t {
   automatic = 0,
   plugin = 1,
@@ -100,14 +90,13 @@ struct Header {
   std::uint32_t varlena;  // PostgreSQL's length word; no part of the density
   std::uint8_t version;
   Kind kind;
-  Kernel kernel;
   std::uint8_t flags;
   ValueType value_type;
-  Method method;          // resolved: never automatic
-  std::uint8_t measures;  // that follow (measure_format.h)
-  std::uint8_t grouped;   // 1: groups follow those (group_format.h)
-  std::uint8_t words;     // 1: words lie before the measures (word_format.h)
-  std::uint8_t reserved;  // 0
+  Method method;             // resolved: never automatic
+  std::uint8_t measures;     // that follow (measure_format.h)
+  std::uint8_t grouped;      // 1: groups follow those (group_format.h)
+  std::uint8_t words;        // 1: words lie before the measures (word_format.h)
+  std::uint8_t reserved[2];  // 0
   // Off a lattice: 1 more than the grid's level that keys are of; 0: none.
   std::uint16_t grid_level;
   std::uint32_t atoms;
@@ -115,7 +104,7 @@ struct Header {
   double rows;  // non-null rows the density stands for
   double nulls, nans, negative_infinities, positive_infinities;  // rows
   double sample_rows;  // finite rows that its shape was learned from
-  double bandwidth;    // the kernel's, in units of x; 0 if none was selected
+  double bandwidth;    // the kernel's standard deviation, in units of x; 0 if none was selected
   double
       lattice_step;  // 0: values lie on no known lattice; else x = lattice_offset + k lattice_step
   double lattice_offset;

@@ -118,7 +118,7 @@ bool joint_fits(const void* bytes, std::size_t size) {
     if (d.column(k).value_type != h.value_type) return false;
     // The words of a category end with a whole word, as a histogram does.
     const std::size_t own = d.column(k).marginal_bytes;
-    if (h.version != kFormatVersion || h.kind != Kind::one_column || h.kernel != Kernel::gaussian ||
+    if (h.version != kFormatVersion || h.kind != Kind::one_column ||
         static_cast<int>(h.value_type) >= kValueTypes ||
         (h.words != 0) != d.column(k).is_category() || column_size(&h, own) != own)
       return false;

@@ -69,7 +69,6 @@ Status validate_column(const JointView& d, int k) {
     return Status::error(Code::invalid_format, "%.180s (marginal of column %d)", s.message, k + 1);
   }
   if (m.varlena != 0) return invalid("length word of a marginal is not 0", k);
-  if (m.kernel != Kernel::gaussian) return invalid("marginal of another kernel", k);
   if (m.value_type != c.value_type) return invalid("marginal of another type", k);
   if ((c.flags & kLatticeValues) != 0 && !(m.lattice_step > 0))
     return invalid("lattice values without a lattice", k);

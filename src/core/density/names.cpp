@@ -25,9 +25,6 @@ constexpr auto kListedMethodNames = [] {
     names[i] = kMethodNames[static_cast<int>(kListedMethods[i])];
   return names;
 }();
-constexpr const char* kKernelNames[] = {"gaussian",   "epanechnikov", "biweight",
-                                        "triangular", "uniform",      "cosine"};
-static_assert(std::size(kKernelNames) == kKernels);
 
 }  // namespace
 
@@ -49,17 +46,6 @@ const char* selector_list() {
 
 bool parse_method(std::string_view name, Method* method) {
   return find_name(kMethodNames, name, method);
-}
-
-const char* kernel_name(Kernel kernel) { return kKernelNames[static_cast<int>(kernel)]; }
-
-const char* kernel_list() {
-  static constexpr NameList kList = name_list(kKernelNames);
-  return kList.text;
-}
-
-bool parse_kernel(std::string_view name, Kernel* kernel) {
-  return find_name(kKernelNames, name, kernel);
 }
 
 }  // namespace kde

@@ -1,4 +1,4 @@
-// What methods and kernels are called, in SQL and in messages.
+// What methods are called, in SQL and in messages.
 #pragma once
 
 #include "core/density/format.h"
@@ -11,10 +11,7 @@ const char* method_name(Method method);  // "auto", "plugin", "silverman", ...
 // By which a density was asked for: "auto" where the bandwidth is the plug-in's, but bounded.
 const char* asked_method_name(const Header& header);
 bool parse_method(std::string_view name, Method* method);
-const char* method_list();               // "auto, plugin, ... and scott", for messages
-const char* selector_list();             // the same without auto, which is no bandwidth selector
-const char* kernel_name(Kernel kernel);  // "gaussian", "epanechnikov", "biweight" ...
-bool parse_kernel(std::string_view name, Kernel* kernel);
-const char* kernel_list();  // "gaussian, epanechnikov, ..."
+const char* method_list();    // "auto, plugin, ... and scott", for messages
+const char* selector_list();  // the same without auto, which is no bandwidth selector
 
 }  // namespace kde

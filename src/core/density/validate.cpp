@@ -25,7 +25,7 @@ namespace {
 
 Status validate_whole(const void* bytes, std::size_t size, const Control& control) {
   // The fields up to the kind have their place in every kind.
-  if (size < offsetof(Header, kernel)) return invalid("too short");
+  if (size < offsetof(Header, flags)) return invalid("too short");
   const auto* h = static_cast<const Header*>(bytes);
   if (h->kind == Kind::joint) return validate_joint(bytes, size, control);
   if (size < sizeof(Header) || h->grouped == 0) return validate_measured(bytes, size);

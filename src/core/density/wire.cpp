@@ -48,7 +48,7 @@ struct Turning {
 };
 
 // The fields up to the kind have their place in every kind.
-constexpr std::size_t kPrefix = offsetof(Header, kernel);
+constexpr std::size_t kPrefix = offsetof(Header, flags);
 
 // machine: that of the two sides which has the machine's order.
 bool pass(const Turning& turning, const void* machine, std::size_t size, Kind kind) {

@@ -23,9 +23,6 @@ namespace kde {
 
 struct FitOptions : ReadShare {
   Method method = Method::automatic;
-  // Of automatic the Gaussian alone. lscv is the kernel's own; what the others choose for a
-  // Gaussian kernel is rescaled canonically (kernel/kernel.h).
-  Kernel kernel = Kernel::gaussian;
   ValueType value_type = ValueType::float8;
   double lattice_step = 0;  // known from the column's type, through 0; 0: none. By automatic.
   // Sums over pairs are near-exact sums over all of the sample (the spectral engine,
@@ -62,7 +59,7 @@ struct FitReport {
   // these values and Silverman's rule chose; null where nothing is searched.
   const char* status = nullptr;
   double select_ms = 0, estimate_ms = 0;
-  PluginTrace plugin;     // for the Gaussian kernel
+  PluginTrace plugin;
   char notice[240] = {};  // what a user should know of the bandwidth's choice, or empty
   char model[240] = {};   // of automatic: what the estimate is made of and the evidence for it
 };
@@ -70,7 +67,7 @@ struct FitReport {
 // How many rows at most are in exact sums over pairs.
 std::int64_t rows_of_exact_sums(const Sample& sample, const FitOptions& options);
 
-// Errors: invalid_argument (no value at all; automatic with another kernel), degenerate, cancelled,
+// Errors: invalid_argument (no value at all), degenerate, cancelled,
 // out_of_memory, internal.
 Status fit_column(const Sample& sample, const FitOptions& options, const Control& control,
                   DensityBytes* density, FitReport* report) noexcept;

@@ -188,7 +188,6 @@ Status describe_cells(GridCells* cells, const FitOptions& options, Header* heade
     return Status::error(Code::invalid_argument, "rows of all values weigh more than %g together",
                          kMostRows);
   Header& h = *header;
-  h.kernel = Kernel::gaussian;
   h.flags = options.method == Method::automatic ? kBounded : 0;
   if (cells->sampling().unread == 0) h.flags |= kEveryRowRead;
   if (cells->sampling().any == 0 && options.method == Method::automatic) h.flags |= kExactEnds;

@@ -6,7 +6,6 @@
 #include "core/fit/described.h"
 #include "core/fit/estimate_list.h"
 #include "core/grid/grid_encode.h"
-#include "core/kernel/kernel.h"
 #include "core/random.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"
@@ -38,8 +37,6 @@ class Fit {
       : sample_(sample), options_(options), control_(control), report_(*report) {}
 
   Status run(DensityBytes* density) {
-    if (automatic() && options_.kernel != Kernel::gaussian)
-      return Status::error(Code::invalid_argument, "method auto takes no kernel but the Gaussian");
     if (!(sample_.not_null() > 0)) return Status::error(Code::invalid_argument, "no values");
     if ((*sample_.cells)->ends().chain() != chain_of(options_.value_type))
       return Status::error(Code::invalid_argument, "the sample's cells are not of its type");
@@ -69,7 +66,6 @@ class Fit {
   void write_totals() {
     const double scale = options_.rows_per_row_read;
     Header& h = header_;
-    h.kernel = options_.kernel;
     h.flags = static_cast<std::uint8_t>(kFitted | (automatic() ? kBounded : 0) |
                                         (options_.every_row_read ? kEveryRowRead : 0));
     if (automatic() && options_.as_counted && every_row_is_in()) h.flags |= kExactEnds;
@@ -310,13 +306,11 @@ class Fit {
     const auto n = static_cast<std::int64_t>(sample_.sample_rows());
     LineRequest request;
     request.method = report_.method;
-    request.kernel = options_.kernel;
     request.engine = options_.engine;
     // Not even in the sample: only the totals know that something else exists.
     if (values.size() < 2) {
-      h_ = canonical_rescale((unit_.to_u(header_.max) - unit_.to_u(header_.min)) *
-                                 std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2),
-                             options_.kernel);
+      h_ = (unit_.to_u(header_.max) - unit_.to_u(header_.min)) *
+           std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
       note("the bandwidth was chosen by the column's range: no two of the sampled values differ");
       return Status::success();
     }
@@ -330,8 +324,7 @@ class Fit {
     Status status;
     const bool exact =
         options_.exact || options_.engine.kind == Engine::Kind::reference || n <= kFewValues;
-    if (exact && needs_pair_sums(request.method) &&
-        !has_window_sums(request.method, request.kernel)) {
+    if (exact && needs_pair_sums(request.method)) {
       const std::vector<double> drawn = drawn_values();
       status = select_line_bandwidth(request, {drawn, {}, n}, control_, &found);
     } else {

@@ -2,8 +2,6 @@
 #include "core/integrate/histogram_kernel.h"
 
 #include "core/first_true.h"
-#include "core/kernel/kernel.h"
-#include "core/kernel/kernel_forms.h"
 #include "core/kernel/normal.h"
 
 #include <algorithm>
@@ -15,7 +13,8 @@ namespace kde::histogram {
 
 namespace {
 
-constexpr double kGaussianReach = 8.5;
+// Beyond it, in bandwidths, nothing of a point is left.
+constexpr double kReach = 8.5;
 constexpr double kNarrow = 1.0 / 32;
 constexpr double kSeriesRadius = 1;
 constexpr double kLargest = std::numeric_limits<double>::max();
@@ -30,8 +29,8 @@ struct Primitives {
   double a3, a2, a1, a0, d1, d2, d3, d4, d5;  // d1 = A_-1 = phi, d2 = phi', ...
 
   explicit Primitives(double z) {
-    d1 = z > -kGaussianReach && z < kGaussianReach ? normal_pdf(z) : 0;
-    a0 = z >= kGaussianReach ? 1 : z <= -kGaussianReach ? 0 : normal_cdf(z);
+    d1 = z > -kReach && z < kReach ? normal_pdf(z) : 0;
+    a0 = z >= kReach ? 1 : z <= -kReach ? 0 : normal_cdf(z);
     a1 = z * a0 + d1;
     a2 = ((z * z + 1) * a0 + z * d1) / 2;
     a3 = ((z * z * z + 3 * z) * a0 + (z * z + 2) * d1) / 6;
@@ -47,40 +46,8 @@ struct Smoothed {
   double density, f0, f1, f2;
 };
 
-// Beyond it, in bandwidths, nothing of a point is left.
-double reach_of(Kernel kernel) { return is_compact(kernel) ? 1 : kGaussianReach; }
-
-// A point smoothed by a compact kernel, up to u bandwidths from it.
-Smoothed smooth_point(Kernel kernel, double u) {
-  if (u <= -1) return {0, 0, 0, 0};
-  if (u >= 1) return {0, 1, u, (u * u + kernel_variance(kernel)) / 2};
-  return kernel_forms::with_compact(kernel, [u](auto form) -> Smoothed {
-    const double f = form.cdf(u);
-    const double first = form.first(u);
-    return {form.pdf(u), f, u * f - first, (u * u * f - 2 * u * first + form.second(u)) / 2};
-  });
-}
-
-Smoothed smooth_compact(Kernel kernel, double upper, double width) {
-  if (width == 0) return smooth_point(kernel, upper);
-  constexpr double kNode = 0.3872983346207417;  // sqrt(0.6)/2
-  Smoothed sum = {0, 0, 0, 0};
-  const auto add = [&](double node, double weight) {
-    const Smoothed s = smooth_point(kernel, upper + (0.5 - node) * width);
-    sum.density += weight * s.density;
-    sum.f0 += weight * s.f0;
-    sum.f1 += weight * s.f1;
-    sum.f2 += weight * s.f2;
-  };
-  add(-kNode, 5.0 / 18);
-  add(0, 8.0 / 18);
-  add(kNode, 5.0 / 18);
-  return sum;
-}
-
 // lower, upper: (t - a)/h and (t - b)/h; width: (b - a)/h.
-Smoothed smooth_cell(Kernel kernel, double lower, double upper, double width) {
-  if (is_compact(kernel)) return smooth_compact(kernel, upper, width);
+Smoothed smooth_cell(double lower, double upper, double width) {
   if (width <= kNarrow) {
     const Primitives p(upper + width / 2);
     const double e2 = width * width / 24;
@@ -171,20 +138,18 @@ double each_near(const DensityView& d, double from, double to, Use use, UseBlock
 
 // The density at t, in rows per bandwidth.
 double rows_per_bandwidth(const DensityView& d, double h, double t) {
-  const Kernel kernel = d.header().kernel;
-  const double reach = reach_of(kernel);
   double rows = 0;
   const auto of_cell = [&](double a, double b, double n) {
     const double lower = bandwidths(t, a, h);
     const double upper = bandwidths(t, b, h);
-    if (upper < reach && lower > -reach)
-      rows += n * std::max(smooth_cell(kernel, lower, upper, bandwidths(b, a, h)).density, 0.0);
+    if (upper < kReach && lower > -kReach)
+      rows += n * std::max(smooth_cell(lower, upper, bandwidths(b, a, h)).density, 0.0);
   };
   const auto of_block = [&](const BlockSeries& s) {
     const double z = bandwidths(t, s.middle, h);
-    if (std::fabs(z) - s.radius < reach) rows += std::max(smooth_block(s, z).density, 0.0);
+    if (std::fabs(z) - s.radius < kReach) rows += std::max(smooth_block(s, z).density, 0.0);
   };
-  each_near(d, t - reach * h, t + reach * h, of_cell, of_block);
+  each_near(d, t - kReach * h, t + kReach * h, of_cell, of_block);
   return rows;
 }
 
@@ -200,8 +165,7 @@ double acting_bandwidth(const Header& h) {
 }
 
 bool has_series(const DensityView& d) {
-  return (d.header().flags & kBounded) == 0 && acting_bandwidth(d.header()) > 0 &&
-         !is_compact(d.header().kernel);
+  return (d.header().flags & kBounded) == 0 && acting_bandwidth(d.header()) > 0;
 }
 
 BlockSeries series_of(const DensityView& d, int b) {
@@ -245,35 +209,33 @@ BlockSeries series_of(const DensityView& d, int b) {
 }
 
 double kernel_least(const Header& header, double h) {
-  return std::max(header.min - header.lattice_step / 2 - reach_of(header.kernel) * h, -kLargest);
+  return std::max(header.min - header.lattice_step / 2 - kReach * h, -kLargest);
 }
 
 double kernel_greatest(const Header& header, double h) {
-  return std::min(header.max + header.lattice_step / 2 + reach_of(header.kernel) * h, kLargest);
+  return std::min(header.max + header.lattice_step / 2 + kReach * h, kLargest);
 }
 
 double kernel_rows_below(const DensityView& d, double h, double t) {
-  const Kernel kernel = d.header().kernel;
-  const double reach = reach_of(kernel);
   double rows = 0;
   const auto of_cell = [&](double a, double b, double n) {
     const double lower = bandwidths(t, a, h);
     const double upper = bandwidths(t, b, h);
-    if (upper >= reach) {
+    if (upper >= kReach) {
       rows += n;
-    } else if (lower > -reach) {
-      rows += n * std::clamp(smooth_cell(kernel, lower, upper, bandwidths(b, a, h)).f0, 0.0, 1.0);
+    } else if (lower > -kReach) {
+      rows += n * std::clamp(smooth_cell(lower, upper, bandwidths(b, a, h)).f0, 0.0, 1.0);
     }
   };
   const auto of_block = [&](const BlockSeries& s) {
     const double z = bandwidths(t, s.middle, h);
-    if (z - s.radius >= reach) {
+    if (z - s.radius >= kReach) {
       rows += s.moment[0];
-    } else if (z + s.radius > -reach) {
+    } else if (z + s.radius > -kReach) {
       rows += std::clamp(smooth_block(s, z).f0, 0.0, s.moment[0]);
     }
   };
-  const double skipped = each_near(d, t - reach * h, t + reach * h, of_cell, of_block);
+  const double skipped = each_near(d, t - kReach * h, t + kReach * h, of_cell, of_block);
   return skipped + rows;
 }
 
@@ -295,32 +257,30 @@ void kernel_moments(const DensityView& d, double h, const Range& r, RangeMoments
   const double scale = std::ldexp(1.0, -std::clamp(std::ilogb(largest), -1000, 1000));
   const double centre = begin * scale / 2 + end * scale / 2;
   const double hs = h * scale;
-  const double kernels = kernel_variance(header.kernel);
-  const double reach = reach_of(header.kernel);
   Sums sum;
   // Up to t, about the centre, as shares of the cell's rows.
   const auto up_to = [&](double t, double a, double b) -> Sums {
     const double lower = bandwidths(t, a, h);
     const double upper = bandwidths(t, b, h);
-    if (lower <= -reach) return {};
+    if (lower <= -kReach) return {};
     const double width = bandwidths(b, a, h);
-    if (upper >= reach) {
+    if (upper >= kReach) {
       const double middle = a * scale / 2 + b * scale / 2 - centre;
-      return {1, middle, middle * middle + hs * hs * (width * width / 12 + kernels)};
+      return {1, middle, middle * middle + hs * hs * (width * width / 12 + 1)};
     }
-    const Smoothed s = smooth_cell(header.kernel, lower, upper, width);
+    const Smoothed s = smooth_cell(lower, upper, width);
     const double at = t * scale - centre;
     return {s.f0, at * s.f0 - hs * s.f1, at * at * s.f0 - 2 * at * hs * s.f1 + 2 * hs * hs * s.f2};
   };
   const auto block_up_to = [&](double t, const BlockSeries& block) -> Sums {
     const double z = bandwidths(t, block.middle, h);
-    if (z + block.radius <= -reach) return {};
-    if (z - block.radius >= reach) {
+    if (z + block.radius <= -kReach) return {};
+    if (z - block.radius >= kReach) {
       const double middle = block.middle * scale - centre;
       const double m0 = block.moment[0];
       const double m1 = hs * block.moment[1];
       return {m0, middle * m0 + m1,
-              middle * (middle * m0 + 2 * m1) + hs * hs * (2 * block.moment[2] + m0 * kernels)};
+              middle * (middle * m0 + 2 * m1) + hs * hs * (2 * block.moment[2] + m0)};
     }
     const Smoothed s = smooth_block(block, z);
     const double at = t * scale - centre;
@@ -332,7 +292,7 @@ void kernel_moments(const DensityView& d, double h, const Range& r, RangeMoments
     sum.m2 += rows * (over.m2 - under.m2);
   };
   each_near(
-      d, begin - reach * h, end + reach * h,
+      d, begin - kReach * h, end + kReach * h,
       [&](double a, double b, double rows) { add(rows, up_to(end, a, b), up_to(begin, a, b)); },
       [&](const BlockSeries& s) { add(1, block_up_to(end, s), block_up_to(begin, s)); });
   if (!(sum.m0 > 0)) {
@@ -340,7 +300,7 @@ void kernel_moments(const DensityView& d, double h, const Range& r, RangeMoments
     out->variance = 0;
     return;
   }
-  // The data's spread, not the kernel's. With s = h^2 mu2(K) the kernel's variance, smoothing adds
+  // The data's spread, not the kernel's. With s = h^2 the kernel's variance, smoothing adds
   // s to the second moment of what lies within the range, less what the kernel carries across its
   // ends; to first order
   //   s ( rows - [(x - mean) f(x)] between the ends ),
@@ -353,8 +313,8 @@ void kernel_moments(const DensityView& d, double h, const Range& r, RangeMoments
   const double share =
       std::clamp(sum.m0 - ((to - mean) * f_high - (from - mean) * f_low), 0.0, sum.m0);
   const double half = (to - from) / 2;
-  const double variance = std::clamp(
-      sum.m2 / sum.m0 - mean * mean - kernels * hs * hs * share / sum.m0, 0.0, half * half);
+  const double variance =
+      std::clamp(sum.m2 / sum.m0 - mean * mean - hs * hs * share / sum.m0, 0.0, half * half);
   out->mean = std::clamp((centre + mean) / scale, begin, end);
   out->variance = variance / scale / scale;
 }

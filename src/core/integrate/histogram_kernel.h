@@ -1,6 +1,6 @@
 // The kernel sum of a density's cells.
 //
-// With the Gaussian kernel in closed form: a cell whose rows are even over [a, b], smoothed by a
+// In closed form: a cell whose rows are even over [a, b], smoothed by a
 // Gaussian of standard deviation h, has the distribution function and its repeated integrals from
 // -infinity to t
 //
@@ -25,10 +25,6 @@
 //   sum A_k(z - u) = sum_j (-1)^j M_j A_{k-j}(z),    A_{-1-i}(z) = (-1)^i He_i(z) phi(z),
 //
 // up to j = 20: what is left out is at most max |A_{k-21}|/21! < 1e-11 of its rows.
-//
-// Compact kernels (kernel_forms.h) are exact for points; of a cell with a width the three nodes of
-// Gauss and Legendre stand for its rows (Abramowitz & Stegun, table 25.4), which is exact for cells
-// within one piece of a kernel of degree 3 or less.
 #pragma once
 
 #include "core/density/histogram_view.h"

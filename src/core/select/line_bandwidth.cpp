@@ -8,9 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/kernel/kernel.h"
 #include "core/summary/sort.h"
-#include "core/select/kernel_lscv.h"
 #include "core/select/line_summary.h"
 #include "core/select/rules_of_thumb.h"
 #include "core/select/sheather_jones.h"
@@ -49,20 +47,6 @@ void note_end(LscvEnd end, const LineSummary& line, double tie_bound, LineBandwi
   out->status = lscv_end_name(end);
   if (end == LscvEnd::tied_values) note_ties(line, tie_bound, out);
   if (end == LscvEnd::at_bound) std::snprintf(out->notice, sizeof out->notice, "%s", kAtBound);
-}
-
-Status kernel_lscv(const LineRequest& request, const LineValues& values, const LineSummary& line,
-                   const Control& control, LineBandwidth* out) {
-  KernelLscv found;
-  if (Status s = select_kernel_lscv(request.kernel, values.sorted, values.weights, request.divisor,
-                                    control, &found);
-      !s.ok())
-    return s;
-  out->h = found.bandwidth;
-  out->rows_used = line.n;
-  out->engine = "window";
-  note_end(found.end, line, found.tie_bound, out);
-  return Status::success();
 }
 
 Status lscv(const LineRequest& request, const LineValues& values, const LineSummary& line,
@@ -121,10 +105,6 @@ bool needs_pair_sums(Method method) {
          method != Method::normal_reference;
 }
 
-bool has_window_sums(Method method, Kernel kernel) {
-  return method == Method::lscv && is_compact(kernel);
-}
-
 Status select_line_bandwidth(const LineRequest& request, const LineValues& values,
                              const Control& control, LineBandwidth* out) {
   LineSummary line;
@@ -134,19 +114,12 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
   LineBandwidth found;
   if (!needs_pair_sums(request.method)) {
     line.n = n;
-    found.h = canonical_rescale(rule_of_thumb(request.method, line), request.kernel);
+    found.h = rule_of_thumb(request.method, line);
     *out = found;
     return Status::success();
   }
 
   const double whole = std::pow(static_cast<double>(line.n) / static_cast<double>(n), 0.2);
-  if (has_window_sums(request.method, request.kernel)) {
-    if (Status s = kernel_lscv(request, values, line, control, &found); !s.ok()) return s;
-    found.h *= whole;
-    *out = found;
-    return Status::success();
-  }
-
   found.rows_used = line.n;
   if (request.engine.kind == Engine::Kind::spectral) found.engine = "spectral";
   std::unique_ptr<PairSums> sums;
@@ -167,7 +140,6 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
   }
   if (request.method != Method::plugin) found.h *= whole;
   if (!status.ok()) return status;
-  found.h = canonical_rescale(found.h, request.kernel);
   *out = found;
   return Status::success();
 }

@@ -17,7 +17,6 @@ namespace kde {
 struct LineRequest {
   Method method = Method::plugin;  // not automatic
   LscvDivisor divisor = LscvDivisor::n_squared;
-  Kernel kernel = Kernel::gaussian;
   // Unused by the rules of thumb. With weights either the spectral one, or any other for exact sums
   // (make_tied_sums), and then no value twice.
   Engine engine;
@@ -31,22 +30,18 @@ struct LineValues {
 };
 
 struct LineBandwidth {
-  double h = 0;                // in units of the values, of the kernel asked for
+  double h = 0;                // in units of the values
   std::int64_t rows_used = 0;  // rows in the sums over pairs; 0: the method has none
-  // What computed those sums: "spectral" or "window"; null for the engine asked for, or none.
+  // What computed those sums: "spectral"; null for the engine asked for, or none.
   const char* engine = nullptr;
   // How a search ended (lscv_end_name); null where nothing is searched.
   const char* status = nullptr;
   char notice[240] = {};  // what a user should know of that end; or empty
-  PluginTrace plugin;     // of the plug-in method, Gaussian
+  PluginTrace plugin;     // of the plug-in method
 };
 
 // Whether the method needs sums over pairs.
 bool needs_pair_sums(Method method);
-
-// Whether the method's sums are over windows of the sorted values, exact in O(n) and for weights as
-// well (kernel_lscv.h), whatever the engine.
-bool has_window_sums(Method method, Kernel kernel);
 
 // Up to this many values exact sums take a few milliseconds, and nobody need think about the
 // spectral ones.
@@ -55,8 +50,6 @@ inline constexpr std::int64_t kFewValues = 512;
 // A method that knows only the part of a sample it was given has its h taken to the whole by
 // (m/n)^(1/5), the rate at which each of them falls: J. S. Marron, Partitioned cross-validation,
 // Econometric Reviews 6 (1987). PLUGIN has a formula of its own for it (plugin.h).
-// Of kernels other than the Gaussian, least-squares cross-validation is the kernel's own
-// (kernel_lscv.h); other methods choose the Gaussian's bandwidth and rescale it (kernel.h).
 // Errors: degenerate (all values equal, or the method has no bandwidth for them); invalid_argument;
 // what the sums report.
 Status select_line_bandwidth(const LineRequest& request, const LineValues& values,

@@ -15,9 +15,9 @@ using kde_pg::Field;
 // What there is one of.
 Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
   const Field none(false, 0);
-  return kde_pg::record_of(fcinfo, none, "joint", kde::joint_method_name(h.method), none, none,
-                           h.rows, none, none, static_cast<int64>(h.sample_rows), none, none, none,
-                           none, none, none, none, none, none, static_cast<int32>(VARSIZE(&h)));
+  return kde_pg::record_of(fcinfo, none, "joint", kde::joint_method_name(h.method), none, h.rows,
+                           none, none, static_cast<int64>(h.sample_rows), none, none, none, none,
+                           none, none, none, none, none, static_cast<int32>(VARSIZE(&h)));
 }
 
 }  // namespace
@@ -36,10 +36,9 @@ Datum kde_info(PG_FUNCTION_ARGS) {
   const double distinct = kde::distinct_values(view);
   const double error = h->rows > 0 ? Min(kde::error_rows(view) / h->rows, 1) : 0;
   return kde_pg::record_of(fcinfo, kde_pg::value_type_label(h->value_type), kde_pg::kind_name(*h),
-                           kde::asked_method_name(*h), kde::kernel_name(h->kernel),
-                           Field(h->bandwidth != 0, h->bandwidth), h->rows, h->nulls, h->nans,
-                           static_cast<int64>(h->sample_rows), (h->flags & kde::kEveryRowRead) != 0,
-                           bound(h->min), bound(h->max),
+                           kde::asked_method_name(*h), Field(h->bandwidth != 0, h->bandwidth),
+                           h->rows, h->nulls, h->nans, static_cast<int64>(h->sample_rows),
+                           (h->flags & kde::kEveryRowRead) != 0, bound(h->min), bound(h->max),
                            Field(distinct >= 0, static_cast<int64>(distinct)),
                            Field(has_finite, h->mean), Field(has_finite, std::sqrt(h->variance)),
                            Field(has_finite && h->lattice_step != 0, h->lattice_step), view.steps(),

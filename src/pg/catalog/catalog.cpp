@@ -214,20 +214,6 @@ struct varlena* catalog_value(const CatalogEntry& entry) {
   return out;
 }
 
-kde::Kernel catalog_kernel(const CatalogEntry& entry) {
-  constexpr int kPrefix = offsetof(kde::Header, flags) - VARHDRSZ;
-  Relation catalog = open_catalog(AccessShareLock);
-  const Datum value = density_of(locked_row(catalog, entry), RelationGetDescr(catalog));
-  const auto* header =
-      reinterpret_cast<const kde::Header*>(PG_DETOAST_DATUM_SLICE(value, 0, kPrefix));
-  table_close(catalog, AccessShareLock);
-  if (static_cast<int>(header->kernel) >= kde::kKernels) {
-    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("stored density has an unknown kernel"),
-                    errhint("Drop the density and fit it again.")));
-  }
-  return header->kernel;
-}
-
 namespace {
 
 LOCKTAG lock_tag(const DensityKey& key) {

@@ -67,8 +67,6 @@ CatalogEntry* catalog_entry_by_alias(const char* alias, Snapshot snapshot);
 // What its row holds beside an entry, read where the row lies; the caller holds the key's lock.
 // Error 40001 if it is gone.
 struct varlena* catalog_value(const CatalogEntry& entry);  // detoasted, palloc'ed
-// The kernel of a density of one column, from the first bytes alone.
-kde::Kernel catalog_kernel(const CatalogEntry& entry);
 
 // Replaces the settings. The caller holds the key's lock.
 void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings);

@@ -185,11 +185,10 @@ int matrix_sums(kde::MatrixMethod method, int d) {
 
 }  // namespace
 
-kde::SumsWork line_work(kde::Method method, kde::Kernel kernel, bool exact, std::int64_t n) {
+kde::SumsWork line_work(kde::Method method, bool exact, std::int64_t n) {
   kde::SumsWork work;
   work.n = n;
-  const bool needed = exact && n > kde::kFewValues && kde::needs_pair_sums(method) &&
-                      !kde::has_window_sums(method, kernel);
+  const bool needed = exact && n > kde::kFewValues && kde::needs_pair_sums(method);
   work.sums = needed ? line_sums(method) : 0;
   return work;
 }

@@ -22,7 +22,7 @@ struct DeviceChoice {
 
 // The exact sums over pairs that a method needs of n values, or of n points of d coordinates;
 // SumsWork::sums is 0 where it needs none, or so few values that they are soon done.
-kde::SumsWork line_work(kde::Method method, kde::Kernel kernel, bool exact, std::int64_t n);
+kde::SumsWork line_work(kde::Method method, bool exact, std::int64_t n);
 kde::SumsWork matrix_work(kde::MatrixMethod method, std::int64_t n, int d);
 // The terms of an estimate over n points, evaluated at m.
 kde::SumsWork estimate_work(std::int64_t n, int d, std::int64_t m);

@@ -15,16 +15,6 @@
 
 namespace kde_pg {
 
-kde::Kernel read_kernel(const text* name) {
-  const char* wanted = text_to_cstring(name);
-  kde::Kernel kernel;
-  if (!kde::parse_kernel(wanted, &kernel))
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown kernel \"%s\"", wanted),
-             errhint("The kernels are %s.", kde::kernel_list())));
-  return kernel;
-}
-
 void show_notice(const char* notice) {
   if (notice[0] != '\0') ereport(NOTICE, (errmsg_internal("%s", notice)));
 }
@@ -126,8 +116,7 @@ Datum kde_bandwidth(PG_FUNCTION_ARGS) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   reject_null(fcinfo, 1, "method");
   reject_null(fcinfo, 2, "exact");
-  reject_null(fcinfo, 3, "kernel");
-  reject_null(fcinfo, 4, "leave_one_out");
+  reject_null(fcinfo, 3, "leave_one_out");
   ArrayType* array = PG_GETARG_ARRAYTYPE_P(0);
   if (ARR_NDIM(array) > 1)
     ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -140,12 +129,11 @@ Datum kde_bandwidth(PG_FUNCTION_ARGS) {
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", method_name),
              errhint("The methods for one column are %s.", kde::selector_list())));
-  request.kernel = read_kernel(PG_GETARG_TEXT_PP(3));
-  request.divisor = read_divisor(PG_GETARG_BOOL(4));
+  request.divisor = read_divisor(PG_GETARG_BOOL(3));
   const bool exact = PG_GETARG_BOOL(2);
   kde::LineBandwidth found;
-  compute(line_work(request.method, request.kernel, exact, std::ssize(values)),
-          values.size() > kFewNumbers, Operation::bandwidth, "choose a bandwidth",
+  compute(line_work(request.method, exact, std::ssize(values)), values.size() > kFewNumbers,
+          Operation::bandwidth, "choose a bandwidth",
           [&](const kde::Engine& engine, const kde::Control& control) {
             request.engine = engine;
             return kde::select_bandwidth(request, values, exact, control, &found);

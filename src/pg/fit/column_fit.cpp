@@ -20,14 +20,6 @@ constexpr Size kBytesPerSampleRow = 64;
 // A density of a part's sample.
 constexpr Size kLeastSampleBytes = 4096;
 
-void check_kernel(kde::Method method, kde::Kernel kernel) {
-  if (method == kde::Method::automatic && kernel != kde::Kernel::gaussian)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("method auto takes no kernel but gaussian"),
-                    errdetail("The kernel given was %s.", kde::kernel_name(kernel)),
-                    errhint("The methods that take other kernels are %s.", kde::selector_list())));
-}
-
 void check_sample_rows(int64 sample_rows) {
   if (sample_rows == kAllRowsRead) return;
   if (sample_rows != -1 && sample_rows < 2)
@@ -54,7 +46,6 @@ class ColumnEstimate final : public LineEstimate {
   ColumnEstimate(const DensityRequest& request, kde::Method method, MemoryContext context)
       : LineEstimate(request), context_(context), sampler_(sampler_options(request)) {
     options_.method = method;
-    options_.kernel = request.kernel;
     options_.exact = request.asked.exact;
     options_.bandwidth_rows = option_bandwidth_rows;
     options_.seed = static_cast<uint64>(request.asked.seed);
@@ -103,8 +94,7 @@ class ColumnEstimate final : public LineEstimate {
   }
   kde::SumsWork sums() const override {
     if (cells_ != nullptr) return {};
-    return line_work(options_.method, options_.kernel, options_.exact,
-                     kde::rows_of_exact_sums(sample_, options_));
+    return line_work(options_.method, options_.exact, kde::rows_of_exact_sums(sample_, options_));
   }
   kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
                   const kde::Control& control) noexcept override {
@@ -208,19 +198,17 @@ void describe_density(const kde::Header* density, DensityFit* fit) {
 
 LineEstimate* new_column_estimate(const DensityRequest& request, MemoryContext context) {
   const kde::Method method = read_column_method(request.asked.method);
-  check_kernel(method, request.kernel);
   check_sample_rows(request.asked.sample_rows);
   return Owned<ColumnEstimate>::create(context, request, method, context);
 }
 
 void check_fitted_by_auto(const DensityRequest& request, const char* what) {
   if (read_column_method(request.asked.method) != kde::Method::automatic ||
-      request.asked.sample_rows > 0 || request.asked.exact ||
-      request.kernel != kde::Kernel::gaussian)
+      request.asked.sample_rows > 0 || request.asked.exact)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("%s fitted by method auto, to all rows that are read", what),
-                    errhint("Leave method, kernel, exact and sample_rows out; sample_rows => -1 "
-                            "reads every row.")));
+                    errhint("Leave method, exact and sample_rows out; sample_rows => -1 reads "
+                            "every row.")));
 }
 
 }  // namespace kde_pg

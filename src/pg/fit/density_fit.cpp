@@ -58,7 +58,7 @@ void check_computable(const DensityRequest& request, Relation relation) {
 // By the arguments that both forms of kde_fit have, at the places where a form has them; -1: it has
 // none.
 struct Arguments {
-  int exact, kernel, filter, max_error, measures, group_by, name, incremental;
+  int exact, filter, max_error, measures, group_by, name, incremental;
 };
 
 Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
@@ -69,10 +69,8 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
   request.asked = read_asked(fcinfo, at.max_error, at.name);
   if (at.exact >= 0) {
     reject_null(fcinfo, at.exact, "exact");
-    reject_null(fcinfo, at.kernel, "kernel");
     reject_null(fcinfo, at.incremental, "incremental");
     request.asked.exact = PG_GETARG_BOOL(at.exact);
-    request.kernel = read_kernel(PG_GETARG_TEXT_PP(at.kernel));
     request.asked.incremental = PG_GETARG_BOOL(at.incremental);
   }
   const Oid oid = PG_GETARG_OID(0);
@@ -129,12 +127,12 @@ void fit_density(const DensityRequest& request, Relation relation, Road* road, D
 
 // kde_fit(regclass, name, method, sample_rows, seed, ...)
 KDE_EXPORT(kde_fit);
-Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {5, 6, 7, 8, 9, 10, 11, 12}); }
+Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {5, 6, 7, 8, 9, 10, 11}); }
 
 // kde_fit(regclass, text[], method, sample_rows, seed, ...). An array of one is the fit of a column.
 KDE_EXPORT(kde_fit_columns);
 Datum kde_fit_columns(PG_FUNCTION_ARGS) {
-  return kde_pg::fit_by_call(fcinfo, {-1, -1, 5, 6, 7, 8, 9, -1});
+  return kde_pg::fit_by_call(fcinfo, {-1, 5, 6, 7, 8, 9, -1});
 }
 
 // A density of one's own, as a value: of the rows that the current user may read.

@@ -13,11 +13,10 @@
 namespace kde_pg {
 
 struct DensityRequest {
-  DensityKey key;                              // analysed
-  FitRequest asked = {};                       // its seed is set, given or not
-  kde::Kernel kernel = kde::Kernel::gaussian;  // of one column
-  Operation operation = Operation::fit;        // as which it is shown
-  LockedDensity* locked = nullptr;  // what it replaces, by who has locked the key; null: to do
+  DensityKey key;                        // analysed
+  FitRequest asked = {};                 // its seed is set, given or not
+  Operation operation = Operation::fit;  // as which it is shown
+  LockedDensity* locked = nullptr;       // what it replaces, by who has locked the key; null: to do
   bool of_table = false;    // one of all columns of a table, which are fitted if they are worth it
   bool every_part = false;  // of an incremental one: also the parts that did not change
   // Of one column, a part of what is to be added up: its bytes at most. By auto its rows are

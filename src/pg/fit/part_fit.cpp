@@ -350,11 +350,10 @@ const char* why_not_added_up(const DensityRequest& request) {
 // Null, or an option that has no meaning for parts.
 const char* option_not_of_parts(const DensityRequest& request) {
   const FitRequest& asked = request.asked;
-  return asked.sample_rows > 0                     ? "sample_rows"
-         : asked.max_error > 0                     ? "max_relative_error"
-         : asked.exact                             ? "exact"
-         : request.kernel != kde::Kernel::gaussian ? "kernel"
-                                                   : nullptr;
+  return asked.sample_rows > 0 ? "sample_rows"
+         : asked.max_error > 0 ? "max_relative_error"
+         : asked.exact         ? "exact"
+                               : nullptr;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace kde_pg {
 
 // Errors: 0A000 for what cannot be added up: categories, several columns, groups of a sample or of
-// shards; 22023 for a kernel, a sample of rows or an error that is asked for.
+// shards; 22023 for a sample of rows or an error that is asked for.
 void check_incremental(const DensityRequest& request);
 
 // Whether a request that is not incremental is read by parts, too: its table's rows lie in shards,

@@ -57,7 +57,6 @@ DensityRequest request_of(LockedDensity* locked, Relation relation, int64 seed) 
   request.key = analysed_key(entry, relation);
   request.asked = entry.request;
   if (!request.asked.seed_given) request.asked.seed = seed;
-  if (entry.key.columns == 1) request.kernel = catalog_kernel(entry);
   request.operation = Operation::refresh;
   request.locked = locked;
   return request;

@@ -38,10 +38,9 @@ void check_format(const kde::Header* header, Size size) {
     if (!kde::joint_fits(header, size)) raise_corrupted();
     return;
   }
-  if (header->kind != kde::Kind::one_column || static_cast<int>(header->kernel) >= kde::kKernels)
+  if (header->kind != kde::Kind::one_column)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("density of kind %d with kernel %d is not supported",
-                           static_cast<int>(header->kind), static_cast<int>(header->kernel)),
+                    errmsg("density of kind %d is not supported", static_cast<int>(header->kind)),
                     errhint("Install a newer version of the kde_aqp extension.")));
   if (!fits(header, size)) raise_corrupted();
 }

@@ -126,7 +126,6 @@ void put_header(StringInfo out, const kde::Header& h) {
   put_field(out, "value_type", value_type_label(h.value_type));
   put_field(out, "kind", kind_name(h));
   put_field(out, "method", kde::asked_method_name(h));
-  put_field(out, "kernel", kde::kernel_name(h.kernel));
   put_field(out, "bandwidth", h.bandwidth > 0 ? h.bandwidth : std::nan(""));
   put_field(out, "rows", h.rows);
   put_field(out, "nulls", h.nulls);

@@ -62,8 +62,6 @@ SELECT try($$SELECT kde_fit('good', 'x', 'magic')$$);
 SELECT try($$SELECT kde_fit('good', 'x', '')$$);
 SELECT try($$SELECT kde_fit('good', 'x', 'Plugin')$$);
 SELECT try($$SELECT kde_fit('good', 'x', 'lscv_matrix')$$);
-SELECT try($$SELECT kde_fit('good', 'x', kernel => 'box')$$);
-SELECT try($$SELECT kde_fit('good', 'x', kernel => 'cosine')$$);
 SELECT sample_rows, try(format('SELECT kde_fit(''good'', ''x'', sample_rows => %s)', sample_rows))
 FROM unnest('{0,1,-2,-9223372036854775808}'::bigint[]) AS sample_rows;
 SET maintenance_work_mem = '1MB';

@@ -194,24 +194,6 @@ SELECT approx_count('faithful.eruptions', NULL, min) AS auto_does_not,
   kde_pdf('faithful.eruptions', min), approx_count('faithful.eruptions')
 FROM (SELECT min(eruptions) - 0.01 AS min FROM faithful) AS m;
 
--- Other kernels: the bandwidth is the Gaussian one, rescaled (J. S. Marron, D. Nolan, Statistics &
--- Probability Letters 7, 1988), and the answers are those of that kernel's sum. With z clipped to
--- [-1, 1] the uniform kernel's distribution is (z + 1) / 2, Epanechnikov's (3 z - z^3 + 2) / 4.
-CREATE TABLE of_kernel (d kde);
-SELECT FROM kde_fit('faithful', 'eruptions', method => 'plugin', kernel => 'uniform') \g /dev/null
-SELECT kernel FROM last_fit;
-INSERT INTO of_kernel SELECT kde_density('faithful.eruptions');
-SELECT FROM kde_fit('faithful', 'eruptions', method => 'plugin', kernel => 'epanechnikov') \g /dev/null
-SELECT kernel FROM last_fit;
-INSERT INTO of_kernel SELECT kde_density('faithful.eruptions');
-SELECT kernel, (bandwidth / 0.165534133327)::numeric(10, 4) AS rescaled FROM of_kernel, kde_info(d);
-CREATE FUNCTION clipped(z float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT greatest(-1, least(1, z))';
-SELECT kernel, max(abs(approx_count(d, NULL, t) - (
-    SELECT sum(CASE kernel WHEN 'uniform' THEN (clipped(z) + 1) / 2 ELSE (3 * clipped(z) - clipped(z) ^ 3 + 2) / 4 END)
-    FROM (SELECT (t - eruptions) / bandwidth AS z FROM faithful) AS f))) <= 1e-5 * 272 AS counts
-FROM of_kernel, kde_info(d), (SELECT 0.9 + i * 0.123 AS t FROM generate_series(0, 40) AS i) AS points
-GROUP BY kernel;
-
 -- ---------------------------------------------------------------------------------------------
 -- Few distinct values are atoms, whatever the number of rows; the rest is smooth.
 CREATE TABLE few AS SELECT 5.5 AS one, i % 2 * 0.25 AS two, (i % 100)::smallint AS hundred FROM generate_series(1, 2000) AS i;

@@ -217,7 +217,6 @@ RESET kde_aqp.sample_blocks;
 SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, sample_rows => 100)$$);
 SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, max_relative_error => 0.1)$$);
 SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, exact => true, method => 'plugin')$$);
-SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, kernel => 'biweight', method => 'plugin')$$);
 SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, group_by => 'price')$$);
 SELECT try($$SELECT kde_fit('sales', 'amount', incremental => NULL)$$);
 CREATE TABLE labelled (label text);

@@ -150,7 +150,7 @@ CREATE TABLE small AS SELECT i AS a, CASE WHEN i % 9 > 0 THEN (i * 37 % 50)::num
 SELECT rows FROM kde_fit('small', ARRAY['a', 'b'], seed => 1)
 UNION ALL SELECT rows FROM kde_fit('small', ARRAY['b', 'a'], filter => 'a > 3', method => 'plugin_product', seed => 1);
 CREATE TABLE held AS SELECT kde_density('small', ARRAY['a', 'b']) AS d UNION ALL SELECT kde_density('small', ARRAY['a', 'b'], 'a > 3');
-SELECT value_type, kind, method, kernel, bandwidth, rows, nulls, sample_rows, lower, mean, cells, bytes > 0 AS some_bytes
+SELECT value_type, kind, method, bandwidth, rows, nulls, sample_rows, lower, mean, cells, bytes > 0 AS some_bytes
 FROM held, kde_info(d) ORDER BY rows;
 SELECT d::text::kde::text = d::text AS text, kde_aqp.kde_send(d::text::kde) = kde_aqp.kde_send(d) AS bytes_of_text FROM held;
 SELECT left(d::text, 43) AS begins FROM held ORDER BY 1;

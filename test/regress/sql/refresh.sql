@@ -18,7 +18,7 @@ CREATE TABLE t WITH (autovacuum_enabled = false) AS
   SELECT i AS id, i % 100 AS v, i % 7 AS k FROM generate_series(1, 1000) AS i;
 SELECT rows, seed FROM kde_fit('t', 'v', seed => 7);
 SELECT rows FROM kde_fit('t', ARRAY['v', 'k'], seed => 8);
-SELECT rows FROM kde_fit('t', 'v', filter => 'k > 3', method => 'silverman', kernel => 'cosine', exact => true, sample_rows => 5000);
+SELECT rows FROM kde_fit('t', 'v', filter => 'k > 3', method => 'silverman', exact => true, sample_rows => 5000);
 SELECT * FROM state;
 SELECT action, reason, changed_rows FROM kde_refresh('t');
 
@@ -38,12 +38,12 @@ SELECT stale FROM state;
 RESET kde_aqp.refresh_threshold;
 RESET kde_aqp.refresh_scale_factor;
 
--- What was asked for is asked for again: method, kernel, sample, seed where one was given.
+-- What was asked for is asked for again: method, sample, seed where one was given.
 CREATE TABLE before AS SELECT * FROM kde_densities_full WHERE relation = 't'::regclass;
 SELECT relation, column_names, filter, action, reason, changed_rows, total_ms > 0 AS took FROM kde_refresh('t')
 ORDER BY cardinality(column_names), filter NULLS FIRST;
 SELECT * FROM state;
-SELECT d.column_names, d.filter, d.method, d.kernel, d.requested_exact, d.requested_sample_rows, d.rows,
+SELECT d.column_names, d.filter, d.method, d.requested_exact, d.requested_sample_rows, d.rows,
   d.requested_seed, d.seed = b.seed AS same_seed, d.fitted_at > b.fitted_at AS later
 FROM kde_densities_full AS d JOIN before AS b USING (relation, column_names)
 WHERE d.filter IS NOT DISTINCT FROM b.filter ORDER BY cardinality(d.column_names), d.filter NULLS FIRST;
@@ -266,7 +266,7 @@ CREATE FUNCTION scans_since(bigint[]) RETURNS TABLE (fitted bigint, upkeep bigin
     SELECT now[1] - $1[1], now[2] - $1[2] FROM catalog_scans() AS now
 $$;
 CREATE VIEW last_fit AS SELECT * FROM kde_densities_full ORDER BY fitted_at DESC LIMIT 1;
-SELECT FROM kde_fit('scanned', 'v', method => 'plugin', kernel => 'epanechnikov', seed => 1) \g /dev/null
+SELECT FROM kde_fit('scanned', 'v', method => 'plugin', seed => 1) \g /dev/null
 SELECT bandwidth > 0 FROM last_fit;
 SELECT pg_stat_force_next_flush();
 SELECT catalog_scans() AS before \gset
@@ -277,7 +277,6 @@ SELECT catalog_scans() AS before \gset
 SELECT action FROM kde_refresh('scanned', force => true);
 SELECT pg_stat_force_next_flush();
 SELECT fitted BETWEEN 1 AND 2 AS fitted, upkeep BETWEEN 1 AND 2 AS upkeep FROM scans_since(:'before');
-SELECT kernel FROM kde_densities_full WHERE relation = 'scanned'::regclass;
 -- Of several columns, under a snapshot that is older.
 SELECT kde_drop('scanned.v');
 SELECT rows FROM kde_fit('scanned', ARRAY['v', 'w'], sample_rows => 300, seed => 1);

@@ -161,7 +161,7 @@ SELECT replace(kde_density('kinds.b')::text, '66740000', '74740000')::kde;
 SELECT overlay(kde_density('kinds.b')::text PLACING '07' FROM 5 FOR 2)::kde;
 SELECT replace(kde_density('kinds.b')::text, '0000006000000002', '0000006000000003')::kde;
 -- Without them.
-SELECT approx_count(substr(set_byte(b, 12, 0), 1, length(b) - 96)::text::kde, true)
+SELECT approx_count(substr(set_byte(b, 11, 0), 1, length(b) - 96)::text::kde, true)
 FROM (SELECT kde_aqp.kde_send(kde_density('kinds.b')) AS b) AS w;
 
 -- Labels that are added change nothing; renamed ones would.
