@@ -228,6 +228,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     as_fitted text[],
     -- When its rows were read, at the latest; NULL: nobody knows.
     as_of timestamp with time zone,
+    -- kde_aqp.density_bytes, in bytes, as the session that fitted it had set it; NULL: as the server has it.
+    requested_bytes integer,
     -- What proves that they are those of now (src/pg/proof/proof.h); none comes by a restore.
     proof bytea
 ) USING heap;
@@ -452,6 +454,7 @@ SELECT d.name,
        d.requested_exact,
        CASE WHEN d.requested_sample_rows OPERATOR(pg_catalog.<>) 0 THEN d.requested_sample_rows END AS requested_sample_rows,
        d.requested_error,
+       d.requested_bytes,
        d.seed,
        d.fitted_at,
        d.as_of,

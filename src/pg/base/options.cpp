@@ -314,6 +314,11 @@ int instruction_set_count() { return targets().count; }
 
 const char* instruction_set_name(int i) { return targets().items[i].name; }
 
+int32 session_density_bytes() {
+  const char* begun_with = GetConfigOptionResetString("kde_aqp.density_bytes");
+  return option_density_bytes == atoi(begun_with) ? 0 : option_density_bytes * 1024;
+}
+
 int chosen_threads() {
   const int wanted = option_threads > 0 ? option_threads : max_parallel_maintenance_workers + 1;
   return Min(wanted, available_cores());

@@ -18,6 +18,8 @@ extern int option_sample_blocks;
 extern int option_cache_size;
 // kde_aqp.density_bytes: kilobytes a density of one column that knows every row takes at most.
 extern int option_density_bytes;
+// In bytes, where the session has set another than it began with; else 0.
+int32 session_density_bytes();
 // kde_aqp.joint_bytes: kilobytes a density of several columns takes at most.
 extern int option_joint_bytes;
 // kde_aqp.log_min_duration: milliseconds from which a fit is logged; -1: none.

@@ -138,7 +138,7 @@ kde::Status LineEstimate::read_measures(const double* values, uint16 nulls,
 }
 
 kde::GridBytes LineEstimate::grid_bytes() const {
-  const Size bytes = static_cast<Size>(option_density_bytes) * 1024;
+  const Size bytes = density_bytes(request_.asked);
   const Size most = bytes + bytes / 2 * (Max(measures(), Size{1}) - 1);
   return {most, request_.bytes > 0 ? request_.bytes : most};
 }

@@ -1,6 +1,7 @@
 // Steps of every fit: arguments, privileges, what can have a density.
 #include "pg/fit/fit_steps.h"
 
+#include "pg/base/options.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/privileges.h"
 
@@ -46,6 +47,7 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample_rows must not be 0"),
                     errhint("Leave it out for every row that is read.")));
   asked.alias = read_alias(fcinfo, name_argument);
+  asked.bytes = session_density_bytes();
   asked.seed_given = !PG_ARGISNULL(4);
   asked.seed = asked.seed_given ? PG_GETARG_INT64(4) : random_seed();
   if (!PG_ARGISNULL(max_error_argument)) {
@@ -75,6 +77,11 @@ ArrayType* measures_argument(FunctionCallInfo fcinfo, int n) {
 
 text* text_argument(FunctionCallInfo fcinfo, int n) {
   return PG_ARGISNULL(n) ? nullptr : PG_GETARG_TEXT_PP(n);
+}
+
+Size density_bytes(const FitRequest& asked) {
+  return asked.bytes > 0 ? static_cast<Size>(asked.bytes)
+                         : static_cast<Size>(option_density_bytes) * 1024;
 }
 
 Size memory_limit() { return static_cast<Size>(maintenance_work_mem) * 1024; }

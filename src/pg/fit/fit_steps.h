@@ -38,6 +38,9 @@ ArrayType* measures_argument(FunctionCallInfo fcinfo, int n);
 // Argument `n`, or null.
 text* text_argument(FunctionCallInfo fcinfo, int n);
 
+// Bytes of a density of one column that knows every row, at most.
+Size density_bytes(const FitRequest& asked);
+
 // Bytes that maintenance_work_mem allows a fit.
 Size memory_limit();
 // Error 54000 if a sample of so many rows, at so many bytes each, is beyond it; with `hint`.

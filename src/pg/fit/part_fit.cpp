@@ -49,8 +49,8 @@ KeptPart* new_part(int64 number, int32 node) {
 
 Settings settings_of_parts(const DensityRequest& request) {
   const ColumnTypes types = check_types(request.key);
-  Settings out = {types.value_type[0], read_column_method(request.asked.method), 0,
-                  request.key.measures};
+  Settings out = {types.value_type[0], read_column_method(request.asked.method),
+                  request.asked.bytes, request.key.measures};
   std::copy_n(types.value_type + 1, request.key.measures, out.measure_type);
   out.grouped = request.key.groups > 0;
   return out;
@@ -123,9 +123,8 @@ struct varlena* fit_part(const DensityRequest& request, Relation relation,
   return reinterpret_cast<struct varlena*>(DatumGetPointer(density));
 }
 
-Size bytes_of_each(Size all, int parts) {
-  return Max(kLeastPartBytes,
-             Min(all / Max(parts, 1), static_cast<Size>(option_density_bytes) * 1024));
+Size bytes_of_each(Size all, int parts, const FitRequest& asked) {
+  return Max(kLeastPartBytes, Min(all / Max(parts, 1), density_bytes(asked)));
 }
 
 // ------------------------------------------------------------------------------- leaves of a tree
@@ -153,7 +152,7 @@ void fit_leaves(const DensityRequest& request, Relation relation, const Parts& p
     all_live += live[i];
   }
   DensityRequest own = request;
-  own.bytes = bytes_of_each(kBytesOfParts, count);
+  own.bytes = bytes_of_each(kBytesOfParts, count, request.asked);
   for (int i = 0; i < count; ++i) {
     KeptPart* part = part_at(parts.all, i);
     const auto leaf = static_cast<Oid>(part->part);
@@ -191,7 +190,7 @@ const char* shard_call(const DensityRequest& request, int shards) {
       key.has_filter() ? quote_literal_cstr(key.filter) : "NULL",
       quote_literal_cstr(request.asked.method), request.asked.sample_rows == -1 ? "true" : "false",
       static_cast<long long>(Max(kLeastPartBlocks, option_sample_blocks / Max(shards, 1))),
-      static_cast<int>(bytes_of_each(kBytesOfShards, shards)),
+      static_cast<int>(bytes_of_each(kBytesOfShards, shards, request.asked)),
       static_cast<long long>(request.asked.seed));
 }
 

@@ -1,5 +1,6 @@
 // kde_fit of a whole table: its columns that are worth a density, by one scan. A density with
 // measures stays: nobody has said that they are to go.
+#include "pg/base/options.h"
 #include "pg/base/fault.h"
 #include "pg/values/result_set.h"
 #include "pg/catalog/catalog.h"
@@ -178,6 +179,7 @@ Datum kde_fit_table(PG_FUNCTION_ARGS) {
   FitRequest asked = {};
   asked.method = "auto";
   asked.sample_rows = kAllRowsRead;
+  asked.bytes = session_density_bytes();
   asked.seed_given = !PG_ARGISNULL(1);
   asked.seed = asked.seed_given ? PG_GETARG_INT64(1) : random_seed();
   List* columns = columns_of(relation);

@@ -111,6 +111,10 @@ VACUUM ANALYZE coins;
 SET kde_aqp.density_bytes = 16;
 SELECT name, rows FROM kde_fit('coins', 'x', sample_rows => -1, measures => '{y}');
 RESET kde_aqp.density_bytes;
+-- It keeps the size that its session had set; another has the server's.
+SELECT kde_fit('coins', 'y', sample_rows => -1) \g /dev/null
+SELECT action FROM kde_refresh('coins', force => true);
+SELECT name, requested_bytes, bytes <= 16384 AS small FROM kde_densities_full WHERE relation = 'coins'::regclass ORDER BY name;
 SELECT count(*) FILTER (WHERE t.variance NOT BETWEEN v.lower_bound - 1e-9 AND v.upper_bound + 1e-9) AS wrong FROM generate_series(1, 200) AS i,
   LATERAL (SELECT 900 * u(i, 18) AS a, 900 * u(i, 18) + u(i, 19) AS b OFFSET 0) AS e,
   LATERAL (SELECT var_samp(y) AS variance FROM coins WHERE x BETWEEN a AND b) AS t, approx_variance_ci('coins.x', a, b, measure => 'y') AS v;
