@@ -797,114 +797,99 @@ COMMENT ON FUNCTION kde_aqp.method_send(kde_aqp.method) IS 'I/O';
 CREATE CAST (text AS kde_aqp.method) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (varchar AS kde_aqp.method) WITHOUT FUNCTION AS IMPLICIT;
 
-CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement) IS
-    'aggregate transition function';
-CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method kde_aqp.method) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, kde_aqp.method) IS
-    'aggregate transition function';
-CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method kde_aqp.method, weight double precision) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, kde_aqp.method, double precision) IS
-    'aggregate transition function';
-CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method kde_aqp.method, weight double precision, bytes integer) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, kde_aqp.method, double precision, integer) IS
-    'aggregate transition function';
-CREATE FUNCTION kde_aqp.agg_measure_row(state internal, value anyelement, measure double precision) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_agg_measure_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_measure_row(internal, anyelement, double precision) IS
-    'aggregate transition function';
-CREATE FUNCTION kde_aqp.cells_row(state internal, VARIADIC "any") RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_cells_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.cells_row(internal, "any") IS
-    'aggregate transition function';
-CREATE FUNCTION kde_aqp.rollup_row(state internal, density kde) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.rollup_row(internal, kde) IS 'aggregate transition function';
-CREATE FUNCTION kde_aqp.rollup_row(state internal, density kde, bytes integer) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.rollup_row(internal, kde, integer) IS 'aggregate transition function';
-CREATE FUNCTION kde_aqp.agg_combine(state internal, other internal) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_combine(internal, internal) IS 'aggregate combine function';
-CREATE FUNCTION kde_aqp.agg_serialize(state internal) RETURNS bytea
-AS 'MODULE_PATHNAME', 'kde_agg_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_serialize(internal) IS 'aggregate serial function';
-CREATE FUNCTION kde_aqp.agg_deserialize(bytes bytea, state internal) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_agg_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_deserialize(bytea, internal) IS 'aggregate deserial function';
-CREATE FUNCTION kde_aqp.agg_final(state internal) RETURNS kde
-AS 'MODULE_PATHNAME', 'kde_agg_final' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_final(internal) IS 'aggregate final function';
+-- The state of these aggregates, a type of its own and not internal: who aggregates in parts, as Citus, moves
+-- and combines it. Its bytes are no format to be kept.
+CREATE TYPE kde_aqp.agg_state;
+CREATE FUNCTION kde_aqp.agg_state_in(cstring) RETURNS kde_aqp.agg_state
+AS 'MODULE_PATHNAME', 'kde_agg_state_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.agg_state_out(kde_aqp.agg_state) RETURNS cstring
+AS 'byteaout' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.agg_state_recv(internal) RETURNS kde_aqp.agg_state
+AS 'MODULE_PATHNAME', 'kde_agg_state_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.agg_state_send(kde_aqp.agg_state) RETURNS bytea
+AS 'byteasend' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE kde_aqp.agg_state (
+    INPUT = kde_aqp.agg_state_in,
+    OUTPUT = kde_aqp.agg_state_out,
+    RECEIVE = kde_aqp.agg_state_recv,
+    SEND = kde_aqp.agg_state_send,
+    LIKE = bytea
+);
+COMMENT ON TYPE kde_aqp.agg_state IS 'state of kde_agg and rollup, for those who aggregate in parts';
+COMMENT ON FUNCTION kde_aqp.agg_state_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.agg_state_out(kde_aqp.agg_state) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.agg_state_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.agg_state_send(kde_aqp.agg_state) IS 'I/O';
 
-CREATE AGGREGATE kde_agg(value anyelement) (
-    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
-    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
-    PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_agg(anyelement) IS
-    'density of every value, by auto';
-CREATE AGGREGATE kde_agg(value anyelement, method kde_aqp.method) (
-    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
-    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
-    PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_agg(anyelement, kde_aqp.method) IS
-    'density of every value, by a method of kde_fit';
-CREATE AGGREGATE kde_agg(value anyelement, method kde_aqp.method, weight double precision) (
-    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
-    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
-    PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_agg(anyelement, kde_aqp.method, double precision) IS
-    'density of every value, each counted as often as its weight says';
-CREATE AGGREGATE kde_agg(value anyelement, method kde_aqp.method, weight double precision, bytes integer) (
-    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
-    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
-    PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_agg(anyelement, kde_aqp.method, double precision, integer) IS
-    'density of every value with weights, in at most so many bytes';
--- With a measure, a column that is added up over ranges of the value. (Its bytes are told by rollup:
--- a third argument would be taken for a weight.)
-CREATE AGGREGATE kde_agg(value anyelement, measure double precision) (
-    SFUNC = kde_aqp.agg_measure_row, STYPE = internal, SSPACE = 32768,
-    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
-    PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_agg(anyelement, double precision) IS
-    'density of every value, and the sums of a measure over its ranges';
+CREATE FUNCTION kde_aqp.cells_row(state kde_aqp.agg_state, VARIADIC "any") RETURNS kde_aqp.agg_state
+AS 'MODULE_PATHNAME', 'kde_cells_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.cells_row(kde_aqp.agg_state, "any") IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.rollup_row(state kde_aqp.agg_state, density kde) RETURNS kde_aqp.agg_state
+AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.rollup_row(kde_aqp.agg_state, kde) IS 'aggregate transition function';
+CREATE FUNCTION kde_aqp.rollup_row(state kde_aqp.agg_state, density kde, bytes integer) RETURNS kde_aqp.agg_state
+AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.rollup_row(kde_aqp.agg_state, kde, integer) IS 'aggregate transition function';
+CREATE FUNCTION kde_aqp.agg_combine(state kde_aqp.agg_state, other kde_aqp.agg_state) RETURNS kde_aqp.agg_state
+AS 'MODULE_PATHNAME', 'kde_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_combine(kde_aqp.agg_state, kde_aqp.agg_state) IS 'aggregate combine function';
+CREATE FUNCTION kde_aqp.agg_final(state kde_aqp.agg_state) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_agg_final' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_final(kde_aqp.agg_state) IS 'aggregate final function';
+
+-- kde_agg, of each type by itself: Citus lets no aggregate of anyelement be run in parts.
+DO $$
+DECLARE
+    type text;
+    form record;
+BEGIN
+    FOREACH type IN ARRAY ARRAY['smallint', 'integer', 'bigint', 'real', 'double precision', 'numeric', 'date',
+                                'time', 'timestamp', 'timestamptz', 'interval']
+    LOOP
+        FOR form IN
+            VALUES ('', 'row', 16384, 'density of every value, by auto'),
+                (', method kde_aqp.method', 'row', 16384, 'density of every value, by a method of kde_fit'),
+                (', method kde_aqp.method, weight double precision', 'row', 16384,
+                 'density of every value, each counted as often as its weight says'),
+                (', method kde_aqp.method, weight double precision, bytes integer', 'row', 16384,
+                 'density of every value with weights, in at most so many bytes'),
+                -- A column that is added up over ranges of the value. (Its bytes are told by rollup: a third
+                -- argument would be taken for a weight.)
+                (', measure double precision', 'measure_row', 32768,
+                 'density of every value, and the sums of a measure over its ranges')
+        LOOP
+            EXECUTE pg_catalog.format(
+                'CREATE FUNCTION kde_aqp.agg_%2$s(state kde_aqp.agg_state, value %1$s%3$s) RETURNS kde_aqp.agg_state
+                    AS ''MODULE_PATHNAME'', ''kde_agg_%2$s'' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+                COMMENT ON FUNCTION kde_aqp.agg_%2$s(state kde_aqp.agg_state, value %1$s%3$s) IS
+                    ''aggregate transition function'';
+                CREATE AGGREGATE kde_agg(value %1$s%3$s) (
+                    SFUNC = kde_aqp.agg_%2$s, STYPE = kde_aqp.agg_state, SSPACE = %4$s,
+                    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+                    COMBINEFUNC = kde_aqp.agg_combine, PARALLEL = SAFE);
+                COMMENT ON AGGREGATE kde_agg(value %1$s%3$s) IS %5$L',
+                type, form.column2, form.column1, form.column3, form.column4);
+        END LOOP;
+    END LOOP;
+END
+$$;
 -- What a fit of every row reads: the state, for the fit to go on with.
 CREATE AGGREGATE kde_aqp.cells(VARIADIC "any") (
-    SFUNC = kde_aqp.cells_row, STYPE = internal, SSPACE = 16384,
-    FINALFUNC = kde_aqp.agg_serialize, FINALFUNC_MODIFY = READ_WRITE,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
-    PARALLEL = SAFE);
+    SFUNC = kde_aqp.cells_row, STYPE = kde_aqp.agg_state, SSPACE = 16384,
+    COMBINEFUNC = kde_aqp.agg_combine, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kde_aqp.cells(VARIADIC "any") IS
     'a column and its measures, every row, counted into cells with round ends, for fits';
 CREATE AGGREGATE rollup(density kde) (
-    SFUNC = kde_aqp.rollup_row, STYPE = internal, SSPACE = 16384,
+    SFUNC = kde_aqp.rollup_row, STYPE = kde_aqp.agg_state, SSPACE = 16384,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
-    PARALLEL = SAFE);
+    COMBINEFUNC = kde_aqp.agg_combine, PARALLEL = SAFE);
 COMMENT ON AGGREGATE rollup(kde) IS
     'density of all the rows that densities stand for';
 CREATE AGGREGATE rollup(density kde, bytes integer) (
-    SFUNC = kde_aqp.rollup_row, STYPE = internal, SSPACE = 16384,
+    SFUNC = kde_aqp.rollup_row, STYPE = kde_aqp.agg_state, SSPACE = 16384,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
-    PARALLEL = SAFE);
+    COMBINEFUNC = kde_aqp.agg_combine, PARALLEL = SAFE);
 COMMENT ON AGGREGATE rollup(kde, integer) IS
     'density of all the rows that densities stand for, in at most so many bytes';
 

@@ -5,14 +5,12 @@
 // function leaves the state as it is, so that the aggregates serve moving window frames.
 #include "pg/values/values.h"
 #include "pg/type/density_datum.h"
-#include "pg/aggregate/aggregate_memory.h"
 #include "pg/aggregate/aggregate_state.h"
 
 #include "core/kde.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "nodes/primnodes.h"
+#include "utils/expandeddatum.h"
 }
 
 #include <cmath>
@@ -24,55 +22,25 @@ namespace kde_pg {
 namespace {
 
 // The arguments of kde_agg's transition, of which the last three may be missing.
-enum Argument { kState, kValue, kMethod, kWeight, kBytes };
+enum Argument { kValue = 1, kMethod, kWeight, kBytes };
 // Of kde_agg's with a measure.
 enum MeasureArgument { kMeasure = 2 };
 // Of rollup's.
-enum RollupArgument { kRollupState, kRollupDensity, kRollupBytes };
+enum RollupArgument { kRollupDensity = 1, kRollupBytes };
 
 constexpr char kDoing[] = "aggregate the values";
 
-AggregateState* state_argument(FunctionCallInfo fcinfo, int argument) {
-  return PG_ARGISNULL(argument) ? nullptr
-                                : reinterpret_cast<AggregateState*>(PG_GETARG_POINTER(argument));
-}
-
-Datum give(FunctionCallInfo fcinfo, AggregateState* state) {
-  if (state == nullptr) PG_RETURN_NULL();
-  PG_RETURN_POINTER(state);
-}
-
-// The type of the values. Who runs the transition inside an aggregate of its own, as Citus's
-// worker_partial_agg(aggregate oid, value) does on a worker, gives no expression: then it is that
-// aggregate which knows.
-Oid argument_type(FunctionCallInfo fcinfo) {
-  const Oid type = get_fn_expr_argtype(fcinfo->flinfo, kValue);
-  if (OidIsValid(type)) return type;
-  const Aggref* outer = AggGetAggref(fcinfo);
-  if (outer == nullptr || list_length(outer->aggargtypes) != 2 ||
-      linitial_oid(outer->aggargtypes) != OIDOID)
-    return InvalidOid;
-  return lsecond_oid(outer->aggargtypes);
-}
-
+// The type of the values is the transition function's own argument's: there is one for each type, as
+// who runs it inside an aggregate of its own, such as Citus's worker_partial_agg, gives no expression.
 kde::ValueType read_type(FunctionCallInfo fcinfo) {
-  const Oid type = argument_type(fcinfo);
-  if (!OidIsValid(type))
-    ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
-                    errmsg("could not determine the type of the values"),
-                    errhint("Cast them to their type.")));
-  kde::ValueType value_type;
-  if (!value_type_of(type, &value_type) || value_type == kde::ValueType::category) {
-    const char* to = conversion_of(type);
-    ereport(ERROR,
-            (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("type %s is not supported by kde_agg", format_type_be(type)),
-             to != nullptr ? errhint("Convert the values to %s.", to)
-                           : errhint("Supported are %s; rollup() merges densities, and kde_fit() "
-                                     "counts the values of columns of other types.",
-                                     KDE_NUMBER_TYPES)));
-  }
-  return value_type;
+  Oid* types;
+  int n;
+  (void)get_func_signature(fcinfo->flinfo->fn_oid, &types, &n);
+  kde::ValueType type;
+  if (n <= kValue || !value_type_of(types[kValue], &type) || type == kde::ValueType::category)
+    elog(ERROR, "values of this type are not aggregated");
+  pfree(types);
+  return type;
 }
 
 kde::Method read_method(FunctionCallInfo fcinfo) {
@@ -113,20 +81,38 @@ bool read_weight(FunctionCallInfo fcinfo, double* weight) {
   return *weight > 0;
 }
 
+// A value of kde_aqp.agg_state to be read, of whose rows none is lost.
+AggregateState* any_state(Datum datum) {
+  if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+    return reinterpret_cast<AggregateState*>(DatumGetEOHP(datum));
+  return read_state(CurrentMemoryContext, PG_DETOAST_DATUM(datum));
+}
+
+// Those that no aggregate wrote are refused.
+struct varlena* checked(Datum bytes) {
+  auto* state = reinterpret_cast<struct varlena*>(DatumGetPointer(bytes));
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp state", ALLOCSET_DEFAULT_SIZES);
+  (void)kde_pg::read_state(context, state);
+  MemoryContextDelete(context);
+  return state;
+}
+
 }  // namespace
 
 }  // namespace kde_pg
 
-// kde_agg's transition: (internal, value [, method [, weight [, bytes]]]) -> internal.
+// kde_agg's transition: (kde_aqp.agg_state, value [, method [, weight [, bytes]]]) -> kde_aqp.agg_state.
 KDE_EXPORT(kde_agg_row);
 Datum kde_agg_row(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  AggregateState* state = state_argument(fcinfo, kState);
+  AggregateState* state = own_state(fcinfo);
   double weight = 1;
-  if (state == nullptr || PG_NARGS() > kMethod) {
-    const Settings settings = {state != nullptr ? state->settings.type : read_type(fcinfo),
-                               read_method(fcinfo), read_bytes(fcinfo, kBytes)};
-    if (state != nullptr) check_same(state->settings, settings);
+  if (!is_advanced_by(fcinfo, state) || PG_NARGS() > kMethod) {
+    const Settings settings = {
+        is_advanced_by(fcinfo, state) ? state->settings.type : read_type(fcinfo),
+        read_method(fcinfo), read_bytes(fcinfo, kBytes)};
+    if (state != nullptr) advance_by(fcinfo, state, settings);
     if (!read_weight(fcinfo, &weight)) return give(fcinfo, state);
     if (state == nullptr) state = new_state(fcinfo, settings);
   }
@@ -138,18 +124,19 @@ Datum kde_agg_row(PG_FUNCTION_ARGS) {
         weight == 1 ? state->cells->add(x) : state->cells->add_weighted(x, weight);
     if (unlikely(!status.ok())) check_status(status, kDoing);
   }
-  PG_RETURN_POINTER(state);
+  return give(fcinfo, state);
 }
 
-// kde_agg's transition with a measure: (internal, value, measure) -> internal.
+// kde_agg's transition with a measure: (kde_aqp.agg_state, value, measure) -> kde_aqp.agg_state.
 KDE_EXPORT(kde_agg_measure_row);
 Datum kde_agg_measure_row(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  AggregateState* state = state_argument(fcinfo, kState);
-  if (state == nullptr) {
+  AggregateState* state = own_state(fcinfo);
+  if (!is_advanced_by(fcinfo, state)) {
     Settings settings = {read_type(fcinfo), kde::Method::automatic, 0, 1};
     settings.measure_type[0] = kde::ValueType::float8;
-    state = new_state(fcinfo, settings);
+    if (state != nullptr) advance_by(fcinfo, state, settings);
+    if (state == nullptr) state = new_state(fcinfo, settings);
   }
   double y = std::nan("");
   if (!PG_ARGISNULL(kMeasure)) {
@@ -165,14 +152,14 @@ Datum kde_agg_measure_row(PG_FUNCTION_ARGS) {
     const double x = value_to_double(state->settings.type, PG_GETARG_DATUM(kValue));
     check_status(state->cells->add(x, std::span(&y, 1)), kDoing);
   }
-  PG_RETURN_POINTER(state);
+  return give(fcinfo, state);
 }
 
-// rollup's transition: (internal, kde [, bytes]) -> internal.
+// rollup's transition: (kde_aqp.agg_state, kde [, bytes]) -> kde_aqp.agg_state.
 KDE_EXPORT(kde_rollup_row);
 Datum kde_rollup_row(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  AggregateState* state = state_argument(fcinfo, kRollupState);
+  AggregateState* state = own_state(fcinfo);
   const int32 bytes = read_bytes(fcinfo, kRollupBytes);
   if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
@@ -181,45 +168,39 @@ Datum kde_rollup_row(PG_FUNCTION_ARGS) {
     state = new_state(fcinfo, settings);
   else
     check_same(state->settings, settings);
-  add_density(aggregate_memory(fcinfo), state, density);
-  PG_RETURN_POINTER(state);
+  add_density(state, density);
+  return give(fcinfo, state);
 }
 
-// (internal, internal) -> internal. The second state keeps what it has and need not live on.
+// (kde_aqp.agg_state, kde_aqp.agg_state) -> kde_aqp.agg_state.
 KDE_EXPORT(kde_agg_combine);
 Datum kde_agg_combine(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  (void)aggregate_memory(fcinfo);
-  AggregateState* state = state_argument(fcinfo, 0);
-  AggregateState* other = state_argument(fcinfo, 1);
-  if (other == nullptr) return give(fcinfo, state);
-  merge_waiting(other);
+  AggregateState* state = own_state(fcinfo);
+  if (PG_ARGISNULL(1)) return give(fcinfo, state);
+  // Used up: a copy of one that is somebody else's.
+  AggregateState* other = read_state(CurrentMemoryContext, PG_GETARG_VARLENA_P(1));
   if (state == nullptr) state = new_state(fcinfo, other->settings);
   merge_state(state, other);
-  PG_RETURN_POINTER(state);
+  return give(fcinfo, state);
 }
 
-// (internal) -> bytea.
-KDE_EXPORT(kde_agg_serialize);
-Datum kde_agg_serialize(PG_FUNCTION_ARGS) {
-  (void)kde_pg::aggregate_memory(fcinfo);
-  PG_RETURN_BYTEA_P(kde_pg::write_state(kde_pg::state_argument(fcinfo, 0)));
-}
-
-// (bytea, internal) -> internal.
-KDE_EXPORT(kde_agg_deserialize);
-Datum kde_agg_deserialize(PG_FUNCTION_ARGS) {
-  (void)kde_pg::aggregate_memory(fcinfo);
-  // A copy is aligned, as what is inside another row need not be.
-  PG_RETURN_POINTER(kde_pg::read_state(PG_GETARG_BYTEA_P_COPY(0)));
-}
-
-// (internal) -> kde.
+// (kde_aqp.agg_state) -> kde.
 KDE_EXPORT(kde_agg_final);
 Datum kde_agg_final(PG_FUNCTION_ARGS) {
-  (void)kde_pg::aggregate_memory(fcinfo);
-  kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
-  if (state == nullptr) PG_RETURN_NULL();
+  kde_pg::AggregateState* state = kde_pg::any_state(PG_GETARG_DATUM(0));
   kde_pg::merge_waiting(state);
   return kde_pg::finish_state(*state);
+}
+
+// (cstring) -> kde_aqp.agg_state, as of bytea.
+KDE_EXPORT(kde_agg_state_in);
+Datum kde_agg_state_in(PG_FUNCTION_ARGS) {
+  PG_RETURN_POINTER(kde_pg::checked(DirectFunctionCall1(byteain, PG_GETARG_DATUM(0))));
+}
+
+// (internal) -> kde_aqp.agg_state.
+KDE_EXPORT(kde_agg_state_recv);
+Datum kde_agg_state_recv(PG_FUNCTION_ARGS) {
+  PG_RETURN_POINTER(kde_pg::checked(DirectFunctionCall1(bytearecv, PG_GETARG_DATUM(0))));
 }

@@ -9,6 +9,8 @@ namespace kde_pg {
 
 namespace {
 
+#define KDE_STATES "kde_aqp states"  // a literal, as contexts are named
+
 void* allocate(void* context, std::size_t bytes) {
   if (!AllocSizeIsValid(bytes)) return nullptr;
   return MemoryContextAllocExtended(static_cast<MemoryContext>(context), bytes, MCXT_ALLOC_NO_OOM);
@@ -20,11 +22,13 @@ void release(void*, void* chunk) { pfree(chunk); }
 
 kde::Memory memory_of(MemoryContext context) { return {allocate, release, context}; }
 
-MemoryContext aggregate_memory(FunctionCallInfo fcinfo) {
+MemoryContext states_memory(FunctionCallInfo fcinfo) {
   MemoryContext context;
   if (AggCheckCallContext(fcinfo, &context) == 0)
     elog(ERROR, "aggregate function called in non-aggregate context");
-  return context;
+  MemoryContext states = context->firstchild;
+  if (states != nullptr && strcmp(states->name, KDE_STATES) == 0) return states;
+  return AllocSetContextCreate(context, KDE_STATES, ALLOCSET_DEFAULT_SIZES);
 }
 
 }  // namespace kde_pg

@@ -1,8 +1,7 @@
 // The state declared in aggregate_state.h.
 //
-// Its serialised form:
+// Its bytes, as a value: kVersion, whose own tell the byte order too, and packed (core/grid/packed_words.h)
 //
-//   uint32   kVersion, whose bytes tell the byte order too
 //   int32    bytes
 //   uint8    value type, method, number of measures, 0
 //   uint8    the measures' types, 8 of them
@@ -17,11 +16,11 @@
 #include "pg/values/values.h"
 #include "pg/type/density_datum.h"
 
+#include "core/grid/packed_words.h"
 #include "core/kde.h"
 
 extern "C" {
 #include "nodes/execnodes.h"
-#include "utils/memutils.h"
 }
 
 #include <algorithm>
@@ -36,7 +35,7 @@ namespace {
 
 static_assert(std::is_trivially_destructible_v<AggregateState>);
 
-constexpr uint32 kVersion = 0x4b444104;
+constexpr uint32 kVersion = 0x4b444105;
 
 // Densities that wait, in bytes, and where many states may be in memory at a time.
 constexpr Size kFineWaiting = 16 * 1024 * 1024, kCoarseWaiting = 256 * 1024;
@@ -47,7 +46,6 @@ constexpr Size kFewCells = kde::kMostGridCells / 8;
 constexpr char kAdding[] = "add up densities";
 
 struct SerialHeader {
-  uint32 version;
   int32 bytes;
   uint8 type;
   uint8 method;
@@ -57,8 +55,7 @@ struct SerialHeader {
   uint32 cells_bytes;
   uint32 grouped;
 };
-// What is after it is 8-byte aligned where the bytea is.
-static_assert((VARHDRSZ + sizeof(SerialHeader)) % 8 == 0);
+static_assert(sizeof(SerialHeader) % 8 == 0);
 
 kde::FitOptions options_of(const Settings& settings) {
   kde::FitOptions options;
@@ -91,7 +88,8 @@ void finish_cells(const AggregateState& state, const kde::GridBytes& bytes,
   check_status(state.groups->append(options, of_groups, control, density, &groups), kDoing);
 }
 
-void wait(MemoryContext context, AggregateState* state, const kde::Header* density) {
+void wait(AggregateState* state, const kde::Header* density) {
+  MemoryContext context = state->header.eoh_context;
   WaitingDensities& waiting = state->waiting;
   const Size bytes = VARSIZE(density);
   if (waiting.count > 0 && waiting.bytes + bytes > waiting.most) merge_waiting(state);
@@ -117,22 +115,79 @@ void wait(MemoryContext context, AggregateState* state, const kde::Header* densi
   pg_unreachable();
 }
 
+void check_foreign(const kde::Status& status) {
+  if (status.code != kde::Code::invalid_format) return check_status(status, kAdding);
+  invalid_state(psprintf("It has %s.", status.message));
+}
+
+// ------------------------------------------------------------------------------------ its bytes
+
+// In the state's own memory. Settles it.
+struct varlena* write_state(AggregateState* state) {
+  merge_waiting(state);
+  check_status(state->cells->settle(), kAdding);
+  const Size cells = state->cells->serialized_size();
+  const Size groups = state->groups != nullptr ? state->groups->serialized_size() : 0;
+  const Size size = sizeof(SerialHeader) + cells + groups;
+  auto* words = static_cast<char*>(palloc0(size));
+  auto* header = reinterpret_cast<SerialHeader*>(words);
+  header->bytes = state->settings.bytes;
+  header->type = static_cast<uint8>(state->settings.type);
+  header->method = static_cast<uint8>(state->settings.method);
+  header->measures = static_cast<uint8>(state->settings.measures);
+  header->cells_bytes = static_cast<uint32>(cells);
+  header->grouped = state->groups != nullptr ? 1 : 0;
+  for (int k = 0; k < kde::kMaxMeasures; ++k)
+    header->measure_type[k] = static_cast<uint8>(state->settings.measure_type[k]);
+  char* at = words + sizeof(SerialHeader);
+  state->cells->serialize(at);
+  if (state->groups != nullptr) state->groups->serialize(at + cells);
+  const Size front = VARHDRSZ + sizeof kVersion;
+  const Size packed = front + kde::packed_size({words, size});
+  auto* out = static_cast<char*>(MemoryContextAlloc(state->header.eoh_context, packed));
+  SET_VARSIZE(out, packed);
+  memcpy(out + VARHDRSZ, &kVersion, sizeof kVersion);
+  kde::pack_words({words, size}, out + front);
+  pfree(words);
+  return reinterpret_cast<struct varlena*>(out);
+}
+
+// Of ExpandedObjectMethods.
+Size flat_size(ExpandedObjectHeader* header) {
+  auto* state = reinterpret_cast<AggregateState*>(header);
+  if (state->bytes != nullptr) pfree(state->bytes);
+  state->bytes = nullptr;  // where what follows fails
+  state->bytes = write_state(state);
+  return VARSIZE(state->bytes);
+}
+
+void flatten(ExpandedObjectHeader* header, void* result, Size size) {
+  auto* state = reinterpret_cast<AggregateState*>(header);
+  memcpy(result, state->bytes, size);
+  pfree(state->bytes);
+  state->bytes = nullptr;
+}
+
+constexpr ExpandedObjectMethods kMethods = {flat_size, flatten};
+
 }  // namespace
 
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
-  MemoryContext context = aggregate_memory(fcinfo);
   bool one_at_a_time = false;  // over a window none of them is known to be
   if (IsA(fcinfo->context, AggState)) {
     const AggStrategy strategy = castNode(AggState, fcinfo->context)->aggstrategy;
     one_at_a_time = strategy == AGG_PLAIN || strategy == AGG_SORTED;
   }
-  return new_state(context, settings, !one_at_a_time);
+  AggregateState* state = new_state(states_memory(fcinfo), settings, !one_at_a_time);
+  state->row = fcinfo->flinfo->fn_oid;
+  return state;
 }
 
 AggregateState* new_state(MemoryContext context, const Settings& settings, bool one_of_many) {
   const Size waiting = one_of_many ? kCoarseWaiting : kFineWaiting;
   auto* state = new (MemoryContextAlloc(context, sizeof(AggregateState)))
-      AggregateState{settings, nullptr, nullptr, {nullptr, 0, 0, 0, waiting}, 0};
+      AggregateState{{}, settings, nullptr, nullptr, {nullptr, 0, 0, 0, waiting}, 0, InvalidOid, false, nullptr};
+  EOH_init_header(&state->header, &kMethods, context);
   const kde::Chain chain = kde::chain_of(settings.type);
   state->cells = new (MemoryContextAlloc(context, sizeof(kde::GridCells))) kde::GridCells(
       memory_of(context), chain, settings.measures, one_of_many ? kFewCells : kde::kMostGridCells);
@@ -142,9 +197,22 @@ AggregateState* new_state(MemoryContext context, const Settings& settings, bool 
   return state;
 }
 
-void add_density(MemoryContext context, AggregateState* state, const kde::Header* density) {
+AggregateState* own_state(FunctionCallInfo fcinfo) {
+  if (PG_ARGISNULL(0)) return nullptr;
+  const Datum state = PG_GETARG_DATUM(0);
+  if (likely(VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(state))))
+    return reinterpret_cast<AggregateState*>(DatumGetEOHP(state));
+  return read_state(states_memory(fcinfo), PG_GETARG_VARLENA_P(0));
+}
+
+void advance_by(FunctionCallInfo fcinfo, AggregateState* state, const Settings& settings) {
+  check_same(state->settings, settings);
+  state->row = fcinfo->flinfo->fn_oid;
+}
+
+void add_density(AggregateState* state, const kde::Header* density) {
   if (!density->has_exact_ends())
-    wait(context, state, density);
+    wait(state, density);
   else
     check_status(state->cells->add(*density), kAdding);
   if (state->groups != nullptr) check_status(state->groups->add(*density), kAdding);
@@ -162,6 +230,7 @@ void merge_waiting(AggregateState* state) {
 
 void merge_state(AggregateState* state, AggregateState* other) {
   check_same(state->settings, other->settings);
+  state->is_foreign = state->is_foreign || other->is_foreign;
   if (state->groups != nullptr) check_status(state->groups->merge(other->groups), kAdding);
   merge_waiting(other);
   check_status(state->cells->merge(other->cells), kAdding);
@@ -228,38 +297,23 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
   return settings;
 }
 
-bytea* write_state(AggregateState* state) {
-  merge_waiting(state);
-  check_status(state->cells->settle(), kAdding);
-  const Size cells = state->cells->serialized_size();
-  const Size groups = state->groups != nullptr ? state->groups->serialized_size() : 0;
-  const Size size = VARHDRSZ + sizeof(SerialHeader) + cells + groups;
-  auto* out = static_cast<bytea*>(palloc0(size));
-  SET_VARSIZE(out, size);
-  auto* header = reinterpret_cast<SerialHeader*>(VARDATA(out));
-  header->version = kVersion;
-  header->bytes = state->settings.bytes;
-  header->type = static_cast<uint8>(state->settings.type);
-  header->method = static_cast<uint8>(state->settings.method);
-  header->measures = static_cast<uint8>(state->settings.measures);
-  header->cells_bytes = static_cast<uint32>(cells);
-  header->grouped = state->groups != nullptr ? 1 : 0;
-  for (int k = 0; k < kde::kMaxMeasures; ++k)
-    header->measure_type[k] = static_cast<uint8>(state->settings.measure_type[k]);
-  char* at = reinterpret_cast<char*>(header + 1);
-  state->cells->serialize(at);
-  if (state->groups != nullptr) state->groups->serialize(at + cells);
-  return out;
-}
-
-AggregateState* read_state(const bytea* bytes) {
-  SerialHeader header;
-  const Size size = VARSIZE(bytes) - VARHDRSZ;
-  if (size < sizeof header) invalid_state("It is too short.");
-  memcpy(&header, VARDATA(bytes), sizeof header);
-  if (header.version != kVersion)
+AggregateState* read_state(MemoryContext context, const struct varlena* bytes) {
+  const std::span<const char> given(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+  uint32 version = 0;
+  if (given.size() >= sizeof version) memcpy(&version, given.data(), sizeof version);
+  if (version != kVersion)
     invalid_state("It is of another version, or of a machine of another byte order.");
-  if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.reserved != 0 ||
+  const std::span<const char> packed = given.subspan(sizeof version);
+  const Size size = kde::unpacked_size(packed);
+  SerialHeader header;
+  if (size < sizeof header) invalid_state("It is not packed.");
+  auto* words = static_cast<char*>(palloc(size));
+  kde::unpack_words(packed, words);
+  memcpy(&header, words, sizeof header);
+  const auto is_type = [](uint8 type) {
+    return type < kde::kValueTypes && type != static_cast<uint8>(kde::ValueType::category);
+  };
+  if (!is_type(header.type) || header.method >= kde::kMethods || header.reserved != 0 ||
       header.grouped > 1 || header.measures > kde::kMaxMeasures ||
       header.cells_bytes > size - sizeof header ||
       (header.bytes != 0 && header.bytes < static_cast<int32>(kde::kLeastHistogramBytes)) ||
@@ -269,17 +323,18 @@ AggregateState* read_state(const bytea* bytes) {
                        static_cast<kde::Method>(header.method), header.bytes, header.measures};
   settings.grouped = header.grouped != 0;
   for (int k = 0; k < kde::kMaxMeasures; ++k) {
-    if (header.measure_type[k] >= kde::kValueTypes) invalid_state("Its settings are out of range.");
+    if (!is_type(header.measure_type[k])) invalid_state("Its settings are out of range.");
     settings.measure_type[k] = static_cast<kde::ValueType>(header.measure_type[k]);
   }
-  AggregateState* state = new_state(CurrentMemoryContext, settings, true);
-  constexpr char kDoing[] = "read the state of an aggregate of densities";
-  const char* at = VARDATA(bytes) + sizeof header;
+  AggregateState* state = new_state(context, settings, true);
+  state->is_foreign = true;
+  const char* at = words + sizeof header;
   const Size rest = size - sizeof header - header.cells_bytes;
   if (rest > 0 && state->groups == nullptr) invalid_state("It is too long.");
-  check_status(state->cells->deserialize(at, header.cells_bytes), kDoing);
+  check_foreign(state->cells->deserialize(at, header.cells_bytes));
   if (state->groups != nullptr)
-    check_status(state->groups->deserialize(at + header.cells_bytes, rest), kDoing);
+    check_foreign(state->groups->deserialize(at + header.cells_bytes, rest));
+  pfree(words);
   return state;
 }
 
@@ -289,6 +344,8 @@ Datum finish_state(const AggregateState& state, Size finer) {
   auto* density = Owned<kde::DensityBytes>::create(context);
   const Size most = grid_bytes_of(state.settings);
   finish_cells(state, {most, finer > 0 ? finer : most}, density);
+  if (state.is_foreign)
+    check_foreign(kde::validate(density->data(), density->size(), begin_core_work(1)));
   const Datum result = density_to_datum(*density);
   MemoryContextDelete(context);
   return result;

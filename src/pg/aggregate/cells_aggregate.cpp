@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRowsPerReport = 4096;
 
-AggregateState* new_state(FunctionCallInfo fcinfo) {
+Settings settings_of_row(FunctionCallInfo fcinfo) {
   const int measures = PG_NARGS() - 2;
   if (measures < 0 || measures > kde::kMaxMeasures)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -27,13 +27,13 @@ AggregateState* new_state(FunctionCallInfo fcinfo) {
   }
   Settings settings = {type[0], kde::Method::automatic, 0, measures};
   std::copy_n(type + 1, measures, settings.measure_type);
-  return new_state(fcinfo, settings);
+  return settings;
 }
 
 }  // namespace
 
-kde::GridCells* read_cells(const bytea* bytes, kde::Chain chain, int measures) {
-  const AggregateState* state = read_state(bytes);
+kde::GridCells* read_cells(Datum result, kde::Chain chain, int measures) {
+  const AggregateState* state = read_state(CurrentMemoryContext, PG_DETOAST_DATUM(result));
   if (state->settings.measures != measures || state->cells->ends().chain() != chain)
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("cells of another column")));
   return state->cells;
@@ -41,19 +41,23 @@ kde::GridCells* read_cells(const bytea* bytes, kde::Chain chain, int measures) {
 
 }  // namespace kde_pg
 
-// (internal, column, measure ...) -> internal.
+// (kde_aqp.agg_state, column, measure ...) -> kde_aqp.agg_state.
 KDE_EXPORT(kde_cells_row);
 Datum kde_cells_row(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  AggregateState* state =
-      PG_ARGISNULL(0) ? new_state(fcinfo) : reinterpret_cast<AggregateState*>(PG_GETARG_POINTER(0));
+  AggregateState* state = own_state(fcinfo);
+  if (!is_advanced_by(fcinfo, state)) {
+    const Settings settings = settings_of_row(fcinfo);
+    if (state != nullptr) advance_by(fcinfo, state, settings);
+    if (state == nullptr) state = new_state(fcinfo, settings);
+  }
   if (++state->untold == kRowsPerReport) {
     progress_add(state->untold);
     state->untold = 0;
   }
   if (PG_ARGISNULL(1)) {
     state->cells->add_null();
-    PG_RETURN_POINTER(state);
+    return give(fcinfo, state);
   }
   const Settings& settings = state->settings;
   double y[kde::kMaxMeasures];
@@ -68,5 +72,5 @@ Datum kde_cells_row(PG_FUNCTION_ARGS) {
   const double x = value_to_double(settings.type, PG_GETARG_DATUM(1));
   const kde::Status status = state->cells->add(x, {y, static_cast<Size>(settings.measures)});
   if (unlikely(!status.ok())) check_status(status, "count the values");
-  PG_RETURN_POINTER(state);
+  return give(fcinfo, state);
 }

@@ -260,7 +260,7 @@ struct varlena* sum_of(List* parts, const Settings& settings, Size finer) {
     struct varlena* density = item->density;
     if (density == nullptr) continue;
     if (state == nullptr) state = new_state(CurrentMemoryContext, settings);
-    add_density(CurrentMemoryContext, state, header_of(density));
+    add_density(state, header_of(density));
   }
   if (state == nullptr) return nullptr;
   merge_waiting(state);

@@ -77,7 +77,7 @@ void read_cells_of(Scan* s) {
     if (is_null) continue;
     const kde::Chain chain = kde::chain_of(served.reading->value_types[0]);
     check_status(served.reading->sink->add_cells(
-                     read_cells(DatumGetByteaP(cells), chain, served.key.columns - 1)),
+                     read_cells(cells, chain, served.key.columns - 1)),
                  served.doing);
   }
   SPI_finish();
