@@ -368,10 +368,12 @@ sub documented_signature {
   return "$name(" . join(', ', arguments_of($arguments)) . ')';
 }
 
-# `*`: what follows goes by name.
+# `*`: what follows goes by name. kde_agg's forms of each type of values are one of `number`.
 sub server_functions {
   my $rows = psql_or_die('docs_reference_check', q{
-    SELECT p.proname, p.prokind, pg_get_function_arguments(p.oid), coalesce(pg_get_function_result(p.oid), ''),
+    SELECT DISTINCT p.proname, p.prokind, CASE WHEN p.proname = 'kde_agg' THEN
+        regexp_replace(pg_get_function_arguments(p.oid), '^value (?!anyelement)[^,]*', 'value number')
+        ELSE pg_get_function_arguments(p.oid) END, coalesce(pg_get_function_result(p.oid), ''),
       p.proretset, array_to_string(ARRAY(SELECT n FROM unnest(p.proargnames, p.proargmodes) AS a(n, m) WHERE m IN ('o', 't')), ' ')
     FROM pg_depend AS e JOIN pg_proc AS p ON e.classid = 'pg_proc'::regclass AND e.objid = p.oid
     WHERE e.deptype = 'e' AND e.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'kde_aqp')

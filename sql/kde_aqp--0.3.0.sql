@@ -874,6 +874,14 @@ BEGIN
     END LOOP;
 END
 $$;
+-- Of other types, to say what they are to be converted to.
+CREATE FUNCTION kde_aqp.agg_no_row(state kde_aqp.agg_state, value anyelement) RETURNS kde_aqp.agg_state
+AS 'MODULE_PATHNAME', 'kde_agg_no_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_no_row(kde_aqp.agg_state, anyelement) IS 'aggregate transition function';
+CREATE AGGREGATE kde_agg(value anyelement) (
+    SFUNC = kde_aqp.agg_no_row, STYPE = kde_aqp.agg_state,
+    FINALFUNC = kde_aqp.agg_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_agg(anyelement) IS 'error that names the types there are densities of';
 -- What a fit of every row reads: the state, for the fit to go on with.
 CREATE AGGREGATE kde_aqp.cells(VARIADIC "any") (
     SFUNC = kde_aqp.cells_row, STYPE = kde_aqp.agg_state, SSPACE = 16384,

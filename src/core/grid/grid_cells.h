@@ -196,6 +196,7 @@ class GridCells {
   static bool is_inside(int level, std::int64_t key) {
     return !is_value(level, key) && (key & 1) != 0;
   }
+  bool is_cell(int level, std::int64_t key) const;
   // Where a cell begins, or the value.
   double begin_of(int level, std::int64_t key) const;
   std::int64_t key_of_level(int level, double x, bool inside) const;

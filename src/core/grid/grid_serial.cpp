@@ -15,8 +15,11 @@ namespace kde {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x6b646763;
+// Cells of a level: more than a table has room for before it is told to have fewer.
+constexpr std::uint64_t kMostRead = 4 * kMostGridCells;
 
-bool is_count(double x) { return std::isfinite(x) && x >= 0; }
+// Sums of many stay far from the ends of double precision.
+bool is_count(double x) { return x >= 0 && x <= 1e100; }
 
 // False: it is none.
 template <typename SerializedMeasure, typename Measure>
@@ -25,6 +28,8 @@ bool bring(const SerializedMeasure& of, Measure* m) {
       of.decimals > kNoDecimals || !is_count(of.sum_error) || !is_count(of.squares_error) ||
       !of.sampling.valid())
     return false;
+  for (const MeasureSums& s : of.special)
+    if (!is_count(s.rows)) return false;
   m->totals = of.totals;
   std::copy(std::begin(of.special), std::end(of.special), m->special);
   m->origin = of.origin;
@@ -118,6 +123,21 @@ void GridCells::serialize(void* out) const {
   });
 }
 
+// Of unknown origin: whether it is one of the level's, with a place within [min, max].
+bool GridCells::is_cell(int level, std::int64_t key) const {
+  constexpr std::int64_t kMostKey = std::int64_t{1} << 51;  // 2 kMostIndex
+  if (key == std::numeric_limits<std::int64_t>::min()) return false;
+  const bool value = is_value(level, key);
+  if (!value && (key < -kMostKey || key > kMostKey)) return false;
+  if (value && !std::isfinite(value_of_key(key))) return false;
+  const bool inside = is_inside(level, key);
+  const double begin = begin_of(level, key);
+  if (key_of_level(level, begin, inside) != key) return false;
+  if (!(totals_.count() > 0)) return true;
+  return inside ? begin < totals_.max() && ends_.end(level, (key >> 1) + 1) > totals_.min()
+                : begin <= totals_.max() && begin >= totals_.min();
+}
+
 Status GridCells::deserialize(const void* bytes, std::size_t size) {
   const auto* from = static_cast<const char*>(bytes);
   const char* const end = from + size;
@@ -169,7 +189,7 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
     if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
     const int least = i == 0 ? -1 : std::max(level_, i == 1 ? level_ : loose_[i - 2].level) + 1;
     if (of.level < least || of.level >= ends_.levels() ||
-        of.size > left() / (table_.stride() * sizeof(double)) || of.hashed > of.size ||
+        of.size > kMostRead || of.size > left() / (table_.stride() * sizeof(double)) || of.hashed > of.size ||
         of.window > GridTable::kMostWindow)
       return invalid("cells of a column are out of range");
     if (i == 0) level_ = of.level;
@@ -183,14 +203,13 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       double slot[2 + 3 * kMaxMeasures] = {};
       take(&key, sizeof key);
       take(slot + 1, (table_.stride() - 1) * sizeof(double));
-      constexpr std::int64_t kMostKey = std::int64_t{1} << 51;  // 2 kMostIndex
-      if (key == std::numeric_limits<std::int64_t>::min()) return invalid("a cell has no key");
-      const bool is_there = is_value(of.level, key) ? std::isfinite(value_of_key(key))
-                                                    : key >= -kMostKey && key <= kMostKey + 1;
-      if (!is_count(slot[1]) || !is_there) return invalid("a cell is out of range");
+      for (int k = 0; k < measures_; ++k)
+        if (!is_count(sums_in(slot, k).rows)) return invalid("a measure's cell out of range");
+      if (!is_count(slot[1]) || !is_cell(of.level, key)) return invalid("a cell out of range");
       if (Status status = table->make_room(memory_); !status.ok()) return status;
       table->add(key, slot);
     }
+    if (table->size() != of.size) return invalid("a cell twice");
   }
   return left() == 0 ? fit_into_most() : invalid("cells of a column have another length");
 }

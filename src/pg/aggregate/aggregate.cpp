@@ -9,10 +9,6 @@
 
 #include "core/kde.h"
 
-extern "C" {
-#include "utils/expandeddatum.h"
-}
-
 #include <cmath>
 #include <span>
 #include <string_view>
@@ -125,6 +121,20 @@ Datum kde_agg_row(PG_FUNCTION_ARGS) {
     if (unlikely(!status.ok())) check_status(status, kDoing);
   }
   return give(fcinfo, state);
+}
+
+// kde_agg's transition of types that it has no form for: (kde_aqp.agg_state, anyelement) -> error 42804.
+KDE_EXPORT(kde_agg_no_row);
+Datum kde_agg_no_row(PG_FUNCTION_ARGS) {
+  const Oid type = get_fn_expr_argtype(fcinfo->flinfo, kde_pg::kValue);
+  const char* to = kde_pg::conversion_of(type);
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH),
+           errmsg("type %s is not supported by kde_agg", format_type_be(type)),
+           to != nullptr ? errhint("Convert the values to %s.", to)
+                         : errhint("Supported are %s; rollup() merges densities, and kde_fit() "
+                                   "counts the values of columns of other types.",
+                                   KDE_NUMBER_TYPES)));
 }
 
 // kde_agg's transition with a measure: (kde_aqp.agg_state, value, measure) -> kde_aqp.agg_state.

@@ -9,6 +9,9 @@ namespace kde_pg {
 
 namespace {
 
+// Blocks of states that stay small: as of the table's own memory, what is reserved is counted as used.
+constexpr Size kMostBlock = Size{256} * 1024;
+
 #define KDE_STATES "kde_aqp states"  // a literal, as contexts are named
 
 void* allocate(void* context, std::size_t bytes) {
@@ -28,7 +31,8 @@ MemoryContext states_memory(FunctionCallInfo fcinfo) {
     elog(ERROR, "aggregate function called in non-aggregate context");
   MemoryContext states = context->firstchild;
   if (states != nullptr && strcmp(states->name, KDE_STATES) == 0) return states;
-  return AllocSetContextCreate(context, KDE_STATES, ALLOCSET_DEFAULT_SIZES);
+  return AllocSetContextCreate(context, KDE_STATES, ALLOCSET_DEFAULT_MINSIZE,
+                               ALLOCSET_DEFAULT_INITSIZE, kMostBlock);
 }
 
 }  // namespace kde_pg

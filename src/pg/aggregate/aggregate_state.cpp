@@ -173,12 +173,13 @@ constexpr ExpandedObjectMethods kMethods = {flat_size, flatten};
 }  // namespace
 
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
+  MemoryContext context = states_memory(fcinfo);
   bool one_at_a_time = false;  // over a window none of them is known to be
   if (IsA(fcinfo->context, AggState)) {
     const AggStrategy strategy = castNode(AggState, fcinfo->context)->aggstrategy;
     one_at_a_time = strategy == AGG_PLAIN || strategy == AGG_SORTED;
   }
-  AggregateState* state = new_state(states_memory(fcinfo), settings, !one_at_a_time);
+  AggregateState* state = new_state(context, settings, !one_at_a_time);
   state->row = fcinfo->flinfo->fn_oid;
   return state;
 }

@@ -48,17 +48,6 @@ SELECT b, try(format('SELECT approx_count(rollup(d, %s)) FROM parts WHERE name =
 FROM unnest(ARRAY['511', '512', '16384', '524289', 'NULL']) AS b;
 SELECT try('SELECT rollup(1)') AS number, try('SELECT rollup(name) FROM parts') AS text;
 
--- Support functions take states of aggregates alone; a worker's that reads as something else is refused.
-SELECT try($$SELECT kde_aqp.agg_final('1'::text)$$);
--- This one's workers write the server's version.
-CREATE FUNCTION write_other(state internal) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'pgsql_version';
-CREATE AGGREGATE damaged(integer) (SFUNC = kde_aqp.agg_row, STYPE = internal, FINALFUNC = kde_aqp.agg_final,
-  COMBINEFUNC = kde_aqp.agg_combine, SERIALFUNC = write_other, DESERIALFUNC = kde_aqp.agg_deserialize, PARALLEL = SAFE);
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-SELECT damaged(i) FROM t;
-
 -- ---------------------------------------------------------------------------------------------
 -- Points and bins.
 SELECT q, try('SELECT count(*) FROM parts, ' || q || ' WHERE name = ''double''') AS result FROM unnest(ARRAY[

@@ -19,14 +19,17 @@ SELECT rows, cells FROM last_fit;
 SELECT FROM kde_fit('dates', 'day') \g /dev/null
 SELECT rows, cells FROM last_fit;
 
--- The surface: what there is, its volatility, strictness and parallel label, and a comment on each.
-SELECT p.oid::regprocedure AS function, p.provolatile AS v, p.proisstrict AS s, p.proparallel AS p,
+-- The surface: what there is, its volatility, strictness and parallel label, and a comment on each. What kde_agg
+-- has for each type of values is one: of a number.
+SELECT DISTINCT f.function COLLATE "C" AS function, p.provolatile AS v, p.proisstrict AS s, p.proparallel AS p,
        obj_description(p.oid, 'pg_proc') IS NOT NULL AS commented
 FROM pg_proc AS p
 JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid,
+regexp_replace(p.oid::regprocedure::text, '^(kde_agg\(|kde_aqp.agg_(?:measure_)?row\(kde_aqp.agg_state,)(?!anyelement)[^,)]*', '\1number') AS f(function)
 WHERE e.extname = 'kde_aqp'
-ORDER BY p.oid::regprocedure::text COLLATE "C";
+ORDER BY 1;
+SELECT count(DISTINCT proargtypes[0]) AS types, count(*) AS forms FROM pg_proc WHERE proname = 'kde_agg';
 
 -- Bounds of every type, of a density by name and by value. 2 to 4 are 300 throws.
 CREATE DOMAIN side AS integer CHECK (value BETWEEN 1 AND 6);
