@@ -129,10 +129,10 @@ bool GridCells::is_cell(int level, std::int64_t key) const {
   if (key == std::numeric_limits<std::int64_t>::min()) return false;
   const bool value = is_value(level, key);
   if (!value && (key < -kMostKey || key > kMostKey)) return false;
-  if (value && !std::isfinite(value_of_key(key))) return false;
-  const bool inside = is_inside(level, key);
   const double begin = begin_of(level, key);
-  if (key_of_level(level, begin, inside) != key) return false;
+  if (!std::isfinite(begin)) return false;
+  const bool inside = is_inside(level, key);
+  if (level >= 0 && key_of_level(level, begin, inside) != key) return false;
   if (!(totals_.count() > 0)) return true;
   return inside ? begin < totals_.max() && ends_.end(level, (key >> 1) + 1) > totals_.min()
                 : begin <= totals_.max() && begin >= totals_.min();
@@ -198,9 +198,9 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
       if (Status status = table_of(of.level, &table); !status.ok()) return status;
     if (Status status = table->begin(memory_, of.hashed, of.first, of.window); !status.ok())
       return status;
+    double slot[2 + 3 * kMaxMeasures] = {};
     for (std::uint64_t c = 0; c < of.size; ++c) {
       std::int64_t key = 0;
-      double slot[2 + 3 * kMaxMeasures] = {};
       take(&key, sizeof key);
       take(slot + 1, (table_.stride() - 1) * sizeof(double));
       for (int k = 0; k < measures_; ++k)

@@ -1,7 +1,7 @@
 // Words of eight bytes, packed as Cap'n Proto packs its messages
-// (https://capnproto.org/encoding.html#packing), but for runs of whole words: a byte tells which of a
-// word's bytes are not 0, and these follow; after one that tells of none comes how many words more are
-// 0. So whole numbers, round doubles and what is not set take little.
+// (https://capnproto.org/encoding.html#packing), but for runs of words without a 0: a byte tells which of
+// a word's bytes are not 0, from the lowest on, and these follow; after one that tells of none comes how
+// many words more are 0. So whole numbers, round doubles and what is not set take little.
 #pragma once
 
 #include <cstddef>
