@@ -43,7 +43,8 @@ TEST(PackedWords, ComeBack) {
 
 TEST(PackedWords, RefuseWhatIsCutOrFarTooMuch) {
   const std::string good = packed(std::string("12345678\0\0\0\0\0\0\0\0", 16));
-  for (const std::size_t size : {1, 8, 10}) EXPECT_EQ(unpacked_size(good.substr(0, size)), 0) << size;
+  for (const std::size_t size : {1, 8, 10})
+    EXPECT_EQ(unpacked_size(good.substr(0, size)), 0) << size;
   std::string zeros;
   for (int i = 0; i < 1000; ++i) zeros += std::string("\0\xff", 2);
   EXPECT_EQ(unpacked_size(zeros), 0);

@@ -188,8 +188,8 @@ Status GridCells::deserialize(const void* bytes, std::size_t size) {
     SerializedTable of;
     if (!take(&of, sizeof of)) return invalid("cells of a column are too short");
     const int least = i == 0 ? -1 : std::max(level_, i == 1 ? level_ : loose_[i - 2].level) + 1;
-    if (of.level < least || of.level >= ends_.levels() ||
-        of.size > kMostRead || of.size > left() / (table_.stride() * sizeof(double)) || of.hashed > of.size ||
+    if (of.level < least || of.level >= ends_.levels() || of.size > kMostRead ||
+        of.size > left() / (table_.stride() * sizeof(double)) || of.hashed > of.size ||
         of.window > GridTable::kMostWindow)
       return invalid("cells of a column are out of range");
     if (i == 0) level_ = of.level;

@@ -190,7 +190,7 @@ Datum kde_agg_combine(PG_FUNCTION_ARGS) {
   if (PG_ARGISNULL(1)) return give(fcinfo, state);
   // Used up: a copy of one that is somebody else's.
   AggregateState* other = read_state(CurrentMemoryContext, PG_GETARG_VARLENA_P(1));
-  if (state == nullptr) state = new_state(fcinfo, other->settings);
+  if (state == nullptr) state = new_state(fcinfo, other->settings, true);
   merge_state(state, other);
   return give(fcinfo, state);
 }

@@ -172,10 +172,13 @@ constexpr ExpandedObjectMethods kMethods = {flat_size, flatten};
 
 }  // namespace
 
-AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
+AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings, bool combined) {
   MemoryContext context = states_memory(fcinfo);
   bool one_at_a_time = false;  // over a window none of them is known to be
-  if (IsA(fcinfo->context, AggState)) {
+  // Who runs a transition inside an aggregate of its own, as Citus's nodes, has no expression of the call,
+  // and sends the state to where there are many.
+  const bool is_sent = fcinfo->flinfo->fn_expr == nullptr && !combined;
+  if (IsA(fcinfo->context, AggState) && !is_sent) {
     const AggStrategy strategy = castNode(AggState, fcinfo->context)->aggstrategy;
     one_at_a_time = strategy == AGG_PLAIN || strategy == AGG_SORTED;
   }
@@ -186,8 +189,8 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
 
 AggregateState* new_state(MemoryContext context, const Settings& settings, bool one_of_many) {
   const Size waiting = one_of_many ? kCoarseWaiting : kFineWaiting;
-  auto* state = new (MemoryContextAlloc(context, sizeof(AggregateState)))
-      AggregateState{{}, settings, nullptr, nullptr, {nullptr, 0, 0, 0, waiting}, 0, InvalidOid, false, nullptr};
+  auto* state = new (MemoryContextAlloc(context, sizeof(AggregateState))) AggregateState{
+      {}, settings, nullptr, nullptr, {nullptr, 0, 0, 0, waiting}, 0, InvalidOid, false, nullptr};
   EOH_init_header(&state->header, &kMethods, context);
   const kde::Chain chain = kde::chain_of(settings.type);
   state->cells = new (MemoryContextAlloc(context, sizeof(kde::GridCells))) kde::GridCells(

@@ -55,8 +55,9 @@ struct AggregateState {
   struct varlena* bytes;  // for who asked for their size, or null
 };
 
-// An empty state for the transition function that calls. Error XX000 if no aggregate calls.
-AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);
+// An empty state for the transition function that calls, or the one that combines states. Error XX000 if no
+// aggregate calls.
+AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings, bool combined = false);
 // The same for who adds up densities without an aggregate.
 AggregateState* new_state(MemoryContext context, const Settings& settings,
                           bool one_of_many = false);
