@@ -33,6 +33,7 @@
 #include "core/fit/words.h"
 #include "core/grid/add_densities.h"
 #include "core/grid/owned_cells.h"
+#include "core/grid/packed_words.h"
 #include "core/integrate/drift.h"
 #include "core/integrate/word_drift.h"
 #include "core/integrate/integrate.h"

@@ -229,7 +229,8 @@ for my $action (sort keys %queries) {
 }
 $node->safe_psql('roles', 'SELECT s.wrap(id, direct) FROM s.query');
 
-# Every object of the extension is used by a query, or cannot be called.
+# Every object of the extension is used by a query, or cannot be called, but for what aggregates call, and of kde_agg's
+# forms of each type those of others than integers.
 is($node->safe_psql('roles', q{
      WITH used AS (
        SELECT DISTINCT d.refclassid, d.refobjid FROM s.query AS q
@@ -238,7 +239,8 @@ is($node->safe_psql('roles', q{
      objects AS (
        SELECT d.classid, d.objid, p.oid AS function, c.oid AS relation,
          p.prorettype IN ('trigger'::regtype, 'event_trigger'::regtype) AS fired,
-         p.prorettype = 'internal'::regtype OR 'internal'::regtype = ANY (p.proargtypes) AS internal
+         p.prorettype = 'internal'::regtype OR 'internal'::regtype = ANY (p.proargtypes)
+          OR 'kde_aqp.agg_state'::regtype = ANY (p.proargtypes || p.prorettype) OR p.proname = 'kde_agg' AND p.proargtypes[0] <> 'integer'::regtype AS internal
        FROM pg_depend AS d
          LEFT JOIN pg_proc AS p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
          LEFT JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
@@ -251,7 +253,7 @@ is($node->safe_psql('roles', q{
        -- Types of rows and arrays, members since 17.
        AND NOT EXISTS (SELECT FROM pg_type AS t WHERE classid = 'pg_type'::regclass AND t.oid = objid AND (t.typrelid <> 0 OR t.typcategory = 'A'))
        AND NOT coalesce(fired AND NOT has_function_privilege('public', function, 'EXECUTE'), false)
-       AND pg_describe_object(classid, objid, 0) NOT IN ('schema kde_aqp', 'type kde', 'type kde_aqp.by_name_only',
+       AND pg_describe_object(classid, objid, 0) NOT IN ('schema kde_aqp', 'type kde', 'type kde_aqp.by_name_only', 'type kde_aqp.agg_state',
          'function kde_refresh_all(boolean,boolean)', 'procedure kde_refresh_all(boolean,boolean)', 'cast from kde to json', 'cast from kde to jsonb', 'cast from kde to anykde', 'cast from text to anykde',
          'cast from regclass to anykde', 'function kde_aqp.anykde_of_regclass(regclass)',
          'cast from character varying to anykde', 'cast from text to kde_aqp.method', 'cast from character varying to kde_aqp.method',

@@ -16,7 +16,6 @@
 #include "pg/values/values.h"
 #include "pg/type/density_datum.h"
 
-#include "core/grid/packed_words.h"
 #include "core/kde.h"
 
 extern "C" {
