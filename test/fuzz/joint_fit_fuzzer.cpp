@@ -118,10 +118,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (words == nullptr) continue;
     if (!words->rank().ok()) fail("out of memory");
     for (std::size_t i = 0; i < words->distinct(); ++i) {
-      kde::Words::Kept kept;
-      if (!words->keep(words->number(i), std::to_string(words->number(i)), 0, &kept).ok())
+      bool full;
+      if (!words->keep(words->number(i), std::to_string(words->number(i)), 0, &full).ok())
         fail("out of memory");
     }
+    if (!words->end_keeping().ok()) fail("out of memory");
   }
   kde::JointSample sample;
   if (!sampler.finish(&sample).ok()) fail("out of memory");

@@ -102,10 +102,10 @@ inline DensityBytes category() {
     for (std::uint32_t row = number; row <= 12; ++row) must(words.add(number));
   }
   must(words.rank());
-  for (std::uint32_t number = 1; number <= 4; ++number) {
-    Words::Kept kept;
-    must(words.keep(number, "(word \"" + std::to_string(number), 0, &kept));
-  }
+  bool full;
+  for (std::uint32_t number = 1; number <= 4; ++number)
+    must(words.keep(number, "(word \"" + std::to_string(number), 0, &full));
+  must(words.end_keeping());
   Sample sample;
   must(words.finish(&sample, {}));
   FitOptions options;

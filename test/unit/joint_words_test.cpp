@@ -93,16 +93,15 @@ Fit fit(const Table& t, const Reading& how, std::uint64_t seed = 3) {
   }
   Words* words = sampler.words(kWord);
   EXPECT_TRUE(words->rank().ok());
-  for (std::size_t i = 0; i < words->distinct(); ++i) {
-    Words::Kept kept;
+  bool full = false;
+  for (std::size_t i = 0; i < words->distinct() && !full; ++i) {
     const std::uint32_t number = words->number(i);
-    EXPECT_TRUE(words->keep(number, text_of(word_of[number]), 0, &kept).ok());
-    if (kept == Words::Kept::full) break;
+    EXPECT_TRUE(words->keep(number, text_of(word_of[number]), 0, &full).ok());
   }
   if (how.label != kNull && !numbers.contains(how.label)) {
-    Words::Kept kept;
-    EXPECT_TRUE(words->keep(0, text_of(how.label), 0, &kept).ok());
+    EXPECT_TRUE(words->keep(0, text_of(how.label), 0, &full).ok());
   }
+  EXPECT_TRUE(words->end_keeping().ok());
   EXPECT_TRUE(sampler.finish(&f.sample).ok());
   JointFitOptions options;
   options.method = how.method;

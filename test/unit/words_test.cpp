@@ -114,11 +114,12 @@ Fitted fit(const std::vector<Row>& rows, std::span<const std::uint64_t> chosen, 
   }
   EXPECT_TRUE(words.rank().ok());
   for (std::size_t i = 0; i < words.distinct(); ++i) {
-    Words::Kept kept;
+    bool full;
     const std::uint32_t number = words.number(i);
-    EXPECT_TRUE(words.keep(number, text_of(word_of[number]), 0, &kept).ok());
-    if (kept == Words::Kept::full) break;
+    EXPECT_TRUE(words.keep(number, text_of(word_of[number]), 0, &full).ok());
+    if (full) break;
   }
+  EXPECT_TRUE(words.end_keeping().ok());
   FitOptions options;
   options.rows_per_row_read = static_cast<double>(blocks) / static_cast<double>(chosen.size());
   options.share_of_blocks = 1 / options.rows_per_row_read;
@@ -646,16 +647,16 @@ TEST(Words, OfNoRowsAndPlacesAreKept) {
   Words words(of);
   for (const std::uint32_t number : {1U, 2U, 2U}) EXPECT_TRUE(words.add(number).ok());
   EXPECT_TRUE(words.rank().ok());
-  Words::Kept kept;
-  EXPECT_TRUE(words.keep(words.number(0), "often", 1, &kept).ok());
-  EXPECT_TRUE(words.keep(words.number(1), "often", 0, &kept).ok());
-  EXPECT_EQ(kept, Words::Kept::left_out);  // printed alike
-  EXPECT_TRUE(words.keep(0, std::string(kMostWordBytes + 1, 'x'), 0, &kept).ok());
-  EXPECT_EQ(kept, Words::Kept::left_out);
-  EXPECT_TRUE(words.keep(0, "", 0, &kept).ok());
-  EXPECT_EQ(kept, Words::Kept::kept);
+  bool full;
+  EXPECT_TRUE(words.keep(words.number(0), "often", 1, &full).ok());
+  EXPECT_TRUE(words.keep(words.number(1), "often", 0, &full).ok());  // printed alike
+  EXPECT_TRUE(words.keep(0, std::string(kMostWordBytes + 1, 'x'), 0, &full).ok());
+  EXPECT_TRUE(words.keep(0, "", 0, &full).ok());
+  EXPECT_FALSE(full);
+  EXPECT_TRUE(words.end_keeping().ok());
   Fitted f;
   encode(&words, all_read(), &f);
+  EXPECT_EQ(f.words().words(), 2);
   EXPECT_EQ(f.words().find(""), 1);
   EXPECT_EQ(f.words().place(0), 1);
   const std::uint32_t empty[] = {1};
@@ -673,12 +674,13 @@ TEST(Words, OfAPlaceBeyondThoseThatAreKeptAreValid) {
   Words words(of);
   for (std::uint32_t i = 1; i <= kLabels; ++i) EXPECT_TRUE(words.add(i).ok());
   EXPECT_TRUE(words.rank().ok());
-  Words::Kept kept = Words::Kept::kept;
-  for (std::uint32_t i = 0; i < kLabels && kept != Words::Kept::full; ++i) {
+  bool full = false;
+  for (std::uint32_t i = 0; i < kLabels && !full; ++i) {
     const std::uint32_t number = words.number(i);
     const auto place = static_cast<std::uint16_t>(kLabels - number);
-    EXPECT_TRUE(words.keep(number, text_of(number), place, &kept).ok());
+    EXPECT_TRUE(words.keep(number, text_of(number), place, &full).ok());
   }
+  EXPECT_TRUE(words.end_keeping().ok());
   Fitted f;
   encode(&words, all_read(), &f);
   const DensityBytes& bytes = f.bytes;

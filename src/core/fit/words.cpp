@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -13,7 +14,8 @@ namespace kde {
 
 namespace {
 
-constexpr std::size_t kBatch = 1024;
+// Values are counted each by itself, however many.
+constexpr std::size_t kAnyValues = std::size_t{1} << 40;
 // A value of no more blocks is a rare one.
 constexpr std::uint32_t kFewBlocks = 4;
 // Counts of values in blocks that are held: 32 MB.
@@ -39,18 +41,13 @@ double without_noise(double seen, double noise, double values_for_each_block) {
   return std::min(out * noise, seen);
 }
 
-constexpr double kPowersOfTen[kDecimals + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
-
-// Whether that is the double nearest to a decimal fraction of so many digits.
-bool has_decimals(double y, int decimals) {
-  const double units = std::nearbyint(y * kPowersOfTen[decimals]);
-  return std::fabs(units) < 0x1p53 && units / kPowersOfTen[decimals] == y;
-}
-
 }  // namespace
 
 Words::Words(const Options& options)
-    : options_(options), reservoir_(static_cast<std::uint64_t>(kDrawnRows), options.seed) {}
+    : options_(options), reservoir_(static_cast<std::uint64_t>(kDrawnRows), options.seed) {
+  if (options.measures > 0)
+    sums_ = std::make_unique<OwnedGridCells>(Chain::decimal, options.measures, kAnyValues);
+}
 
 Status Words::begin_block() noexcept {
   return guarded([&] {
@@ -113,47 +110,53 @@ void Words::draw(std::uint32_t number, std::span<const double> y) {
   std::copy(y.begin(), y.end(), drawn_y_.begin() + static_cast<std::ptrdiff_t>(*at * y.size()));
 }
 
+Words::Value& Words::value_of(std::uint32_t number) {
+  if (number > values_.size()) values_.emplace_back();
+  return values_[number - 1];
+}
+
 Status Words::add(std::uint32_t number, std::span<const double> y) noexcept {
   return guarded([&] {
-    if (block_ == 0) open_block();
-    if (number > values_.size()) {
-      values_.emplace_back();
-      sums_.resize(values_.size() * y.size());
-    }
-    const std::uint32_t i = number - 1;
-    Value& v = values_[i];
-    if (v.block != block_) {
-      v.before = v.block > 0 && v.block == block_ - 1 ? v.in_block : 0;
-      v.block = block_;
-      v.in_block = 0;
-      ++v.blocks;
-      here_.push_back(i);
-    }
-    ++v.in_block;
+    Value& v = value_of(number);
     ++v.rows;
     ++rows_;
-    if (block_rows_.back() < std::numeric_limits<std::uint32_t>::max()) ++block_rows_.back();
-    draw(number, y);
-    for (std::size_t k = 0; k < y.size(); ++k) {
-      if (std::isnan(y[k])) continue;
-      ++measured_[k].back();
-      if (!has_origin_[k]) origin_[k] = y[k];
-      has_origin_[k] = true;
-      while (decimals_[k] <= kDecimals && !has_decimals(y[k], decimals_[k])) ++decimals_[k];
-      sums_[i * y.size() + k].add_value(y[k] - origin_[k]);
-      batch_[k].push_back(y[k]);
-      if (batch_[k].size() < kBatch) continue;
-      totals_[k].add(batch_[k], {});
-      batch_[k].clear();
-    }
-    return Status::success();
+    if (!every_row_) note(number, y);
+    return sums_ == nullptr ? Status::success() : (*sums_)->add(number, y);
   });
+}
+
+Status Words::add(std::uint32_t number, double rows, GridCells* measures) noexcept {
+  return guarded([&] {
+    value_of(number).rows += static_cast<std::uint64_t>(rows);
+    rows_ += rows;
+    if (sums_ == nullptr) return Status::success();
+    if (Status s = measures->set_value(number); !s.ok()) return s;
+    return (*sums_)->merge(measures);
+  });
+}
+
+// Where a row of a sample lies.
+void Words::note(std::uint32_t number, std::span<const double> y) {
+  if (block_ == 0) open_block();
+  const std::uint32_t i = number - 1;
+  Value& v = values_[i];
+  if (v.block != block_) {
+    v.before = v.block > 0 && v.block == block_ - 1 ? v.in_block : 0;
+    v.block = block_;
+    v.in_block = 0;
+    ++v.blocks;
+    here_.push_back(i);
+  }
+  ++v.in_block;
+  if (block_rows_.back() < std::numeric_limits<std::uint32_t>::max()) ++block_rows_.back();
+  draw(number, y);
+  for (std::size_t k = 0; k < y.size(); ++k)
+    if (!std::isnan(y[k])) ++measured_[k].back();
 }
 
 Status Words::rank() noexcept {
   return guarded([&] {
     if (block_ > 0) end_block();
-    for (int k = 0; k < options_.measures; ++k) totals_[k].add(batch_[k], {});
     order_.resize(values_.size());
     std::iota(order_.begin(), order_.end(), 1U);
     std::stable_sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
@@ -164,25 +167,49 @@ Status Words::rank() noexcept {
   });
 }
 
-Status Words::keep(std::uint32_t number, std::string_view text, std::uint16_t place,
-                   Kept* kept) noexcept {
+bool Words::has_room(std::size_t words, std::size_t text_bytes) const {
   const std::uint32_t flags = kSpread | (options_.placed ? std::uint32_t{kPlaced} : 0);
-  *kept = Kept::left_out;
-  if (text.size() > kMostWordBytes) return Status::success();
+  return words <= kMostWords && words_bytes(words, text_bytes, flags) <= options_.most_bytes;
+}
+
+Status Words::keep(std::uint32_t number, std::string_view text, std::uint16_t place,
+                   bool* full) noexcept {
   return guarded([&] {
-    if (full_ || kept_.size() == kMostWords ||
-        words_bytes(kept_.size() + 1, text_bytes_ + text.size(), flags) > options_.most_bytes) {
-      full_ = true;
-      *kept = Kept::full;
-      return Status::success();
-    }
+    const std::uint64_t rows = number > 0 ? values_[number - 1].rows : 0;
+    if (number == 0 || rows != tied_rows_) keep_tied();
+    tied_rows_ = rows;
+    *full = full_;
     // Of two values that are printed alike the first has it.
-    if (texts_.contains(text)) return Status::success();
-    kept_.push_back({number, std::string(text), place});
+    if (full_ || text.size() > kMostWordBytes || (has_left_ && text >= least_left_) ||
+        texts_.contains(text) || tied_.contains(text))
+      return Status::success();
+    tied_.emplace(text, Tied{number, place});
+    tied_bytes_ += text.size();
+    while (!has_room(kept_.size() + tied_.size(), text_bytes_ + tied_bytes_)) {
+      auto last = tied_.extract(std::prev(tied_.end()));
+      tied_bytes_ -= last.key().size();
+      least_left_ = std::move(last.key());
+      has_left_ = true;
+    }
+    return Status::success();
+  });
+}
+
+void Words::keep_tied() {
+  for (const auto& [text, tied] : tied_) {
+    kept_.push_back({tied.number, text, tied.place});
     texts_.insert(kept_.back().text);
-    text_bytes_ += text.size();
-    if (number > 0) rank_[number - 1] = static_cast<double>(kept_.size() - 1);
-    *kept = Kept::kept;
+    if (tied.number > 0) rank_[tied.number - 1] = static_cast<double>(kept_.size() - 1);
+  }
+  text_bytes_ += tied_bytes_;
+  tied_.clear();
+  tied_bytes_ = 0;
+  full_ = has_left_;
+}
+
+Status Words::end_keeping() noexcept {
+  return guarded([&] {
+    keep_tied();
     return Status::success();
   });
 }
@@ -190,34 +217,32 @@ Status Words::keep(std::uint32_t number, std::string_view text, std::uint16_t pl
 // Ranks with their rows, and what measures have in them.
 Status Words::gather(GridCells* cells) const {
   const auto count = static_cast<std::size_t>(options_.measures);
+  // Of value number i + 1 those from i count on, in units about the origin.
+  GridList values;
+  if (sums_ != nullptr) {
+    if (Status s = (*sums_)->list(&values); !s.ok()) return s;
+    for (int k = 0; k < options_.measures; ++k) cells->begin_measure(k, (*sums_)->measure(k));
+  }
   std::vector<WeightedValue> ranks;
   std::vector<MeasureSums> sums;
   const auto put = [&](std::size_t rank, double rows, const MeasureSums* own) {
     ranks.push_back({static_cast<double>(rank), rows});
-    for (std::size_t k = 0; k < count; ++k) {
-      // Sums are of y - origin, cells' in units.
-      const double units = power_of(decimals_[k]);
-      MeasureSums s = {own[k].rows, own[k].sum * units, own[k].squares * units * units};
-      if (decimals_[k] < kNoDecimals)
-        s = {s.rows, std::nearbyint(s.sum), std::nearbyint(s.squares)};
-      sums.push_back(s);
-    }
+    sums.insert(sums.end(), own, own + count);
   };
   for (std::size_t r = 0; r < kept_.size(); ++r) {
     const std::uint32_t number = kept_[r].number;
     if (number > 0)
-      put(r, static_cast<double>(values_[number - 1].rows), sums_.data() + (number - 1) * count);
+      put(r, static_cast<double>(values_[number - 1].rows),
+          values.sums.data() + (number - 1) * count);
   }
   double others = 0;
   std::vector<MeasureSums> of_others(count);
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (rank_[i] >= 0) continue;
     others += static_cast<double>(values_[i].rows);
-    for (std::size_t k = 0; k < count; ++k) of_others[k].add(sums_[i * count + k]);
+    for (std::size_t k = 0; k < count; ++k) of_others[k].add(values.sums[i * count + k]);
   }
   if (others > 0) put(kept_.size(), others, of_others.data());
-  for (std::size_t k = 0; k < count; ++k)
-    cells->begin_measure(static_cast<int>(k), totals_[k], decimals_[k], origin_[k]);
   return cells->add_values(ranks, sums);
 }
 

@@ -1,5 +1,6 @@
 // From a scan's rows of a category to its density: values are numbered as they are met, counted by
-// number, and ranked by their counts at the end (word_format.h).
+// number, and ranked by their counts at the end (word_format.h), of equal counts by the bytes of
+// their text: so that ranks are the same whatever the order of the rows.
 //
 // Each value has its own design effect. Of b blocks with m_i rows, c_i of them with the value,
 // whose share is p, its count varies as the residuals e_i = c_i - p m_i do between neighbours
@@ -32,12 +33,15 @@
 #include "core/density/bytes.h"
 #include "core/density/word_format.h"
 #include "core/fit/fit.h"
+#include "core/grid/owned_cells.h"
 #include "core/sampling/reservoir.h"
 #include "core/sampling/sampler.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,7 +64,12 @@ class Words {
   // One row. number: of its value, from 1; at most one more than any before. y: of each measure,
   // finite, or NaN where NULL. Errors: out_of_memory (it must not be used further).
   Status add(std::uint32_t number, std::span<const double> y = {}) noexcept;
-  void add_null() { ++nulls_; }
+  void add_null(double rows = 1) { nulls_ += rows; }
+  // Before any row: all that there are will come, so that where they lie does not matter.
+  void begin_every_row() { every_row_ = true; }
+  // Then also: so many rows of a value at once. measures: of these rows, which are of one value,
+  // as counted by GridCells; used up. Null: without measures. Errors: out_of_memory.
+  Status add(std::uint32_t number, double rows, GridCells* measures) noexcept;
   // As Sampler::begin_block().
   Status begin_block() noexcept;
 
@@ -69,15 +78,17 @@ class Words {
   // Values met.
   std::size_t distinct() const { return values_.size(); }
 
-  // Ends the rows: values by their rows, most first, ties as they were met. Errors: out_of_memory.
+  // Ends the rows: values by their rows, most first. Errors: out_of_memory.
   Status rank() noexcept;
   std::uint32_t number(std::size_t i) const { return order_[i]; }
 
   // Keeps the next value's text, in the order of rank(); number 0: a word of no rows, after all
-  // others. place: see word_format.h.
-  enum class Kept { kept, left_out, full };
+  // others. Of values of equal rows those are kept that come first by their bytes, as long as there
+  // is room. place: see word_format.h. full: there is none for this one and all that follow.
   Status keep(std::uint32_t number, std::string_view text, std::uint16_t place,
-              Kept* kept) noexcept;
+              bool* full) noexcept;
+  // After the last of them. Errors of both: out_of_memory.
+  Status end_keeping() noexcept;
 
   // Its rank; of one that is not kept what they share.
   double rank_of(std::uint32_t number) const {
@@ -103,12 +114,16 @@ class Words {
     double squares = 0, own = 0, next = 0, cross = 0;
   };
 
+  Value& value_of(std::uint32_t number);
+  void note(std::uint32_t number, std::span<const double> y);
   void draw(std::uint32_t number, std::span<const double> y);
   void open_block();
   void end_block();
   void hold_in_block();
   double effect(const Value& v) const;
   Status find_most_effect(const Control& control);
+  bool has_room(std::size_t words, std::size_t text_bytes) const;
+  void keep_tied();
   Status gather(GridCells* cells) const;
   void describe_unseen(const ReadShare& read, WordsHeader* h) const;
 
@@ -116,7 +131,7 @@ class Words {
   Reservoir reservoir_;
   std::vector<Value> values_;
   double rows_ = 0, nulls_ = 0;
-  bool by_block_ = false;
+  bool every_row_ = false, by_block_ = false;
   std::uint32_t block_ = 0;
   std::vector<std::uint32_t> block_rows_;
   std::vector<std::uint32_t> measured_[kMaxMeasures];  // of them, where each measure is not NULL
@@ -133,13 +148,8 @@ class Words {
   std::vector<double> drawn_;  // numbers, later ranks
   std::vector<double> drawn_y_;
   std::vector<std::uint32_t> drawn_block_;
-  // Of measures: sums of each value about the first y, and totals.
-  std::vector<MeasureSums> sums_;
-  SummaryTotals totals_[kMaxMeasures];
-  double origin_[kMaxMeasures] = {};
-  bool has_origin_[kMaxMeasures] = {};
-  int decimals_[kMaxMeasures] = {};
-  std::vector<double> batch_[kMaxMeasures];
+  // Of measures: what each number's rows have in sum of them; null: there are none.
+  std::unique_ptr<OwnedGridCells> sums_;
 
   std::vector<std::uint32_t> order_;
   std::vector<double> rank_;  // of each number
@@ -152,6 +162,16 @@ class Words {
   std::unordered_set<std::string_view> texts_;
   std::size_t text_bytes_ = 0;
   bool full_ = false;
+  // Of as many rows as the latest, by their text; the least of them that is left out.
+  struct Tied {
+    std::uint32_t number;
+    std::uint16_t place;
+  };
+  std::map<std::string, Tied, std::less<>> tied_;
+  std::uint64_t tied_rows_ = 0;
+  std::size_t tied_bytes_ = 0;
+  std::string least_left_;
+  bool has_left_ = false;
 };
 
 }  // namespace kde

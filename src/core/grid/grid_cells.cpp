@@ -169,15 +169,6 @@ Status GridCells::add_weighted(double x, double weight) {
   return Status::success();
 }
 
-void GridCells::begin_measure(int k, const SummaryTotals& totals, int decimals, double origin) {
-  Measure& m = measure_[k];
-  m.decimals = decimals;
-  m.origin = origin * power_of(decimals);
-  if (decimals < kNoDecimals) m.origin = std::nearbyint(m.origin);
-  m.has_origin = true;
-  m.totals = totals;
-}
-
 Status GridCells::add_values(std::span<const WeightedValue> values,
                              std::span<const MeasureSums> sums) {
   SummaryTotals t;
@@ -194,6 +185,16 @@ Status GridCells::add_values(std::span<const WeightedValue> values,
   }
   if (t.count() > 0) totals_.merge(t.rows(), t.rows(), t.min(), t.max(), t.mean(), t.variance());
   return fit_into_most();
+}
+
+Status GridCells::set_value(double x) {
+  if (Status s = settle(); !s.ok()) return s;
+  const double rows = totals_.rows();
+  if (rows == 0) return Status::success();
+  totals_ = {};
+  totals_.merge(rows, rows, x, x, x, 0);
+  const std::int64_t key = key_of_value(level_, steps_of_one(level_), x);
+  return table_.map(memory_, [key](std::int64_t) { return key; });
 }
 
 // The slot of a key, which is new perhaps: then there may be too many, and x has another key.

@@ -110,8 +110,11 @@ class GridCells {
   void add_null(double weight = 1) { specials_.nulls += weight; }
   // Values and their rows, whole numbers, with the sums of each's measures, in units about the origin:
   // those of begin_measure(), before any other row. Errors: out_of_memory.
-  void begin_measure(int k, const SummaryTotals& totals, int decimals, double origin);
+  struct Measure;
+  void begin_measure(int k, const Measure& measure) { measure_[k] = measure; }
   Status add_values(std::span<const WeightedValue> values, std::span<const MeasureSums> sums);
+  // From here on the value of all rows, which have a finite one. Errors: out_of_memory.
+  Status set_value(double x);
   // A density's, of the same chain and as many measures: valid, with round ends. Errors:
   // out_of_memory; invalid_format of what no fit writes (cells outside [min, max] or none of the
   // grid's, a measure's other than the rows', a unit that is not its decimals'). It must not be used

@@ -46,6 +46,16 @@ class WordEstimate final : public LineEstimate {
     return status;
   }
   kde::Status begin_block() noexcept override { return words_.begin_block(); }
+  void begin_rows(bool every_row) override {
+    if (every_row) words_.begin_every_row();
+  }
+  // Which of several texts a value has does not depend on a plan then.
+  bool takes_values() const override { return !of_table_ && type_.direct(); }
+  kde::Status add_value(uint32 number, double rows, kde::GridCells* measures) noexcept override {
+    if (number > 0) return words_.add(number, rows, measures);
+    words_.add_null(rows);
+    return kde::Status::success();
+  }
   void scanned() override {
     if (not_worth() == nullptr) keep_words(categories_, &type_, &words_);
   }
@@ -110,19 +120,20 @@ void keep_words(const Categories& categories, WordType* type, kde::Words* words)
   MemoryContext each =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp word", ALLOCSET_DEFAULT_SIZES);
   MemoryContext caller = MemoryContextSwitchTo(each);
-  kde::Words::Kept kept = kde::Words::Kept::kept;
-  for (Size i = 0; i < words->distinct() && kept != kde::Words::Kept::full; ++i) {
+  bool full = false;
+  for (Size i = 0; i < words->distinct() && !full; ++i) {
     CHECK_FOR_INTERRUPTS();
     const uint32 number = words->number(i);
     const char* text = type->text(categories.value(number));
-    check_status(words->keep(number, text, place_of(text), &kept), doing);
+    check_status(words->keep(number, text, place_of(text), &full), doing);
     MemoryContextReset(each);
   }
   // Those that no row has, so that what is renamed is missed.
-  for (int i = 0; i < list_length(labels) && kept != kde::Words::Kept::full; ++i)
+  for (int i = 0; i < list_length(labels) && !full; ++i)
     check_status(words->keep(0, static_cast<const char*>(list_nth(labels, i)),
-                             static_cast<uint16>(i), &kept),
+                             static_cast<uint16>(i), &full),
                  doing);
+  check_status(words->end_keeping(), doing);
   MemoryContextSwitchTo(caller);
   MemoryContextDelete(each);
 }

@@ -43,6 +43,13 @@ class RowSink {
   // used up.
   virtual bool takes_cells() const { return false; }
   virtual kde::Status add_cells(kde::GridCells*) noexcept { return kde::Status::success(); }
+  // Whether the values of every row may come once each in the place of the rows, of a column that is
+  // numbered; and so many rows of one, 0: of NULL. measures: of these rows, null without measures; used up.
+  virtual bool takes_values() const { return false; }
+  virtual kde::Status add_value(uint32 /*number*/, double /*rows*/,
+                                kde::GridCells* /*measures*/) noexcept {
+    return kde::Status::success();
+  }
   // After the rows of a sample of blocks of a table by itself: may have the reader take more of its
   // rows, by the scan's snapshot and as its user. May raise errors.
   virtual void look_again(Relation, Snapshot, const ScanResult&, RowReader*) {}

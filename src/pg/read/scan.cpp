@@ -12,6 +12,7 @@
 #include "pg/read/block_range.h"
 #include "pg/read/foreign_blocks.h"
 #include "pg/read/scan_plan.h"
+#include "pg/read/scan_values.h"
 
 #include "core/kde.h"
 
@@ -66,7 +67,7 @@ void read_query(Scan* s, const Leaf& leaf, const char* query, double keep) {
 
 // None if the tree has no row.
 void read_cells_of(Scan* s) {
-  const char* query = query_of(*s, s->root, s->root == s->relation || s->beneath, true);
+  const char* query = query_of(*s, s->root, s->root == s->relation || s->beneath, QueryFor::cells);
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   if (SPI_execute(query, true, 0) != SPI_OK_SELECT) elog(ERROR, "SPI_execute failed");
   for (int i = 0; i < s->n; ++i) {
@@ -176,7 +177,7 @@ void read_rows_of(Scan* s) {
 
 // What it says of each: of *all all but rows met.
 void note_result(Scan* s, const ScanResult& all) {
-  bool by_query = s->by_cells;
+  bool by_query = s->by_cells || s->by_values;
   for (int i = 0; i < s->leaves; ++i) by_query |= s->leaf[i].by_query;
   const bool by_itself = s->leaves == 1 && s->leaf[0].by_block && !by_query &&
                          s->leaf[0].relation == RelationGetRelid(s->relation);
@@ -201,7 +202,7 @@ void run(Scan* s, ScanResult* result) {
   RowBatches batches(batch, s->n);
   begin_readers(s, &batches, batch);
   // Blocks, or rows where none are counted, by cells each for every one of them.
-  const bool counts_rows = s->by_cells || s->blocks == 0;
+  const bool counts_rows = s->by_cells || s->by_values || s->blocks == 0;
   if (counts_rows) s->rows_read = 0;
   const double rows = s->expected_rows * (s->by_cells ? s->n : 1);
   progress_phase(Phase::scanning, counts_rows ? Unit::rows : Unit::blocks,
@@ -209,11 +210,13 @@ void run(Scan* s, ScanResult* result) {
   ereport(DEBUG1, (errmsg_internal("reading %llu of %llu blocks in %d relations for %d densities",
                                    static_cast<unsigned long long>(s->wanted),
                                    static_cast<unsigned long long>(s->blocks), s->leaves, s->n)));
-  if (!s->by_cells) {
+  if (s->by_values) {
+    if (s->leaves > 0) read_values_of(s);
+  } else if (s->by_cells) {
+    if (s->leaves > 0) read_cells_of(s);
+  } else {
     read_rows_of(s);
     if (s->n > 1) check_status(batches.hand_on(), s->served[0].doing);
-  } else if (s->leaves > 0) {
-    read_cells_of(s);
   }
   result->blocks_total = s->blocks;
   result->blocks_read = s->wanted;

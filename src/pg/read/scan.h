@@ -15,6 +15,7 @@
 //   * The sink is told where a block begins; rows thinned one by one are a block each.
 //   * Sinks that take cells get those of every row by the aggregate kde_aqp.cells, so that the
 //     server uses parallel workers where its planner would.
+//   * A sink that takes values, and is alone, gets each once, from GROUP BY.
 //   * A scan serves several sinks, of which each gets what a scan for it alone would hand it.
 //   * Rows that the filter does not accept are read, but not handed on.
 //   * Synchronized scans are off (TID range scans never join one): the same seed on the same

@@ -138,23 +138,24 @@ bool is_of_one_filter(const Scan& s) {
   return true;
 }
 
-// Appends the columns of a key as they are called in a leaf. Texts are canonical, so names in them
-// need no search path.
-void append_columns(StringInfo query, const Scan& s, const DensityKey& key, Relation rel) {
-  for (int k = 0; k < key.columns; ++k) {
+// Appends the columns of a key from one on as they are called in a leaf. Texts are canonical, so names
+// in them need no search path.
+void append_columns(StringInfo query, const Scan& s, const DensityKey& key, Relation rel,
+                    int first, int end) {
+  for (int k = first; k < end; ++k) {
     const KeyColumn& column = key.column[k];
     const char* text = column.text;
     if (column.attnum != 0) {
       const AttrNumber attnum = leaf_attnum(s.relation, column.attnum, rel);
       text = quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attname));
     }
-    appendStringInfo(query, "%s%s", k > 0 ? ", " : "", text);
+    appendStringInfo(query, "%s%s", k > first ? ", " : "", text);
   }
 }
 
 }  // namespace
 
-const char* query_of(const Scan& s, Relation rel, bool with_descendants, bool cells) {
+const char* query_of(const Scan& s, Relation rel, bool with_descendants, QueryFor what) {
   const bool one_filter = is_of_one_filter(s);
   StringInfoData query;
   initStringInfo(&query);
@@ -162,9 +163,20 @@ const char* query_of(const Scan& s, Relation rel, bool with_descendants, bool ce
   for (int i = 0; i < s.n; ++i) {
     const DensityKey& key = s.served[i].key;
     appendStringInfoString(&query, i > 0 ? ", " : "");
-    if (cells) appendStringInfoString(&query, "kde_aqp.cells(");
-    append_columns(&query, s, key, rel);
-    if (cells) appendStringInfoChar(&query, ')');
+    if (what == QueryFor::values) {
+      append_columns(&query, s, key, rel, 0, 1);
+      appendStringInfoString(&query, ", pg_catalog.count(*)");
+      if (key.columns == 1) continue;
+      appendStringInfoString(&query, ", kde_aqp.cells(0, ");
+      append_columns(&query, s, key, rel, 1, key.columns);
+      appendStringInfoString(&query, ") FILTER (WHERE ");
+      append_columns(&query, s, key, rel, 0, 1);
+      appendStringInfoString(&query, " IS DISTINCT FROM NULL");
+    } else {
+      if (what == QueryFor::cells) appendStringInfoString(&query, "kde_aqp.cells(");
+      append_columns(&query, s, key, rel, 0, key.columns);
+    }
+    if (what != QueryFor::rows) appendStringInfoChar(&query, ')');
     if (!one_filter && key.has_filter())
       appendStringInfo(&query, " FILTER (WHERE (%s))", key.filter);
   }
@@ -172,6 +184,7 @@ const char* query_of(const Scan& s, Relation rel, bool with_descendants, bool ce
                    quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
                                               RelationGetRelationName(rel)));
   if (one_filter && s.key.has_filter()) appendStringInfo(&query, " WHERE (%s)", s.key.filter);
+  if (what == QueryFor::values) appendStringInfoString(&query, " GROUP BY 1");
   return query.data;
 }
 
@@ -295,21 +308,32 @@ void serve_others(Scan* s, Reading* const* readings, int n) {
 
 }  // namespace
 
+namespace {
+
 // Where rows are on other servers a query might look for the aggregate there.
-bool reads_cells(const Scan& s) {
+bool may_aggregate(const Scan& s) {
   bool all = (!s.elsewhere || s.beneath) && !s.options.by_query;
-  for (int i = 0; i < s.n; ++i)
-    all = all && s.served[i].reading->options.every_row && s.served[i].reading->sink->takes_cells();
+  for (int i = 0; i < s.n; ++i) all = all && s.served[i].reading->options.every_row;
   return all;
 }
 
-namespace {
+// Of all that are served, whether rows come as cells.
+bool reads_cells(const Scan& s) {
+  for (int i = 0; i < s.n; ++i)
+    if (!s.served[i].reading->sink->takes_cells()) return false;
+  return may_aggregate(s);
+}
+
+// Of the only one, whether its values come. A query is as fast as rows one after another.
+bool reads_values(const Scan& s) {
+  return s.n == 1 && s.served[0].reading->sink->takes_values() && may_aggregate(s);
+}
 
 // Whether it would be workers that count cells. Then these are worth the executor's steps for each row.
 bool takes_workers(const Scan& s) {
   if (max_parallel_workers_per_gather == 0) return false;
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
-  const char* query = query_of(s, s.root, s.root == s.relation || s.beneath, true);
+  const char* query = query_of(s, s.root, s.root == s.relation || s.beneath, QueryFor::cells);
   SPIPlanPtr plan = SPI_prepare_cursor(query, 0, nullptr, CURSOR_OPT_PARALLEL_OK);
   if (plan == nullptr) elog(ERROR, "SPI_prepare failed");
   CachedPlan* cached = SPI_plan_get_cached_plan(plan);
@@ -341,7 +365,8 @@ void plan_scan(Scan* s, Reading* const* readings, int n, MemoryContext caller, P
   begin(s, caller, proof);
   plan(s);
   serve_others(s, readings, n);
-  s->by_cells = reads_cells(*s) && !are_read_at_once(*s);
+  s->by_values = reads_values(*s);
+  s->by_cells = !s->by_values && reads_cells(*s) && !are_read_at_once(*s);
 }
 
 }  // namespace kde_pg

@@ -50,6 +50,7 @@ struct Scan {
   bool elsewhere = false;    // rows are not those of the tables
   bool beneath = false;      // rows elsewhere lie in tables beneath
   bool by_cells = false;     // those of the whole tree, in the place of its rows
+  bool by_values = false;    // or its values
   bool every_row = false;
   uint64 blocks = 0, wanted = 0;  // of all leaves laid end to end
   uint64* chosen = nullptr;       // unless every_row: so many of them
@@ -69,13 +70,14 @@ void plan_scan(Scan* s, Reading* const* readings, int n, MemoryContext caller, P
 // One more that is served.
 void serve(Scan* s, Reading* reading);
 
-// Of all that are served, whether rows come as cells.
-bool reads_cells(const Scan& s);
-
 // What the rows of a leaf are read by where they do not lie in a table of this server, or a column
 // is computed when read: the columns of one key after those of another.
 // cells: not the rows, but of each key the cells of its first column, with the others as measures.
-const char* query_of(const Scan& s, Relation rel, bool with_descendants, bool cells = false);
+// values: of the only key the values of its first column, each with its rows and, if there are others,
+// these rows' cells with those as measures.
+enum class QueryFor { rows, cells, values };
+const char* query_of(const Scan& s, Relation rel, bool with_descendants,
+                     QueryFor what = QueryFor::rows);
 
 // What a key's rows depend on of the session, if anything.
 const char* settings_of_rows(const DensityKey& key);
