@@ -825,6 +825,13 @@ CREATE FUNCTION kde_aqp.cells_row(state kde_aqp.agg_state, VARIADIC "any") RETUR
 AS 'MODULE_PATHNAME', 'kde_cells_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.cells_row(kde_aqp.agg_state, "any") IS
     'aggregate transition function';
+CREATE FUNCTION kde_aqp.value_sums_row(state bytea, VARIADIC "any") RETURNS bytea
+AS 'MODULE_PATHNAME', 'kde_value_sums_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.value_sums_row(bytea, "any") IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.value_sums_combine(state bytea, other bytea) RETURNS bytea
+AS 'MODULE_PATHNAME', 'kde_value_sums_combine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.value_sums_combine(bytea, bytea) IS 'aggregate combine function';
 CREATE FUNCTION kde_aqp.rollup_row(state kde_aqp.agg_state, density kde) RETURNS kde_aqp.agg_state
 AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.rollup_row(kde_aqp.agg_state, kde) IS 'aggregate transition function';
@@ -888,6 +895,11 @@ CREATE AGGREGATE kde_aqp.cells(VARIADIC "any") (
     COMBINEFUNC = kde_aqp.agg_combine, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kde_aqp.cells(VARIADIC "any") IS
     'a column and its measures, every row, counted into cells with round ends, for fits';
+CREATE AGGREGATE kde_aqp.value_sums(VARIADIC "any") (
+    SFUNC = kde_aqp.value_sums_row, STYPE = bytea, SSPACE = 240,
+    COMBINEFUNC = kde_aqp.value_sums_combine, PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_aqp.value_sums(VARIADIC "any") IS
+    'what the rows of one value have in sum of measures, for fits';
 CREATE AGGREGATE rollup(density kde) (
     SFUNC = kde_aqp.rollup_row, STYPE = kde_aqp.agg_state, SSPACE = 16384,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,

@@ -34,6 +34,7 @@
 #include "core/grid/add_densities.h"
 #include "core/grid/owned_cells.h"
 #include "core/grid/packed_words.h"
+#include "core/grid/value_sums.h"
 #include "core/integrate/drift.h"
 #include "core/integrate/word_drift.h"
 #include "core/integrate/integrate.h"

@@ -125,13 +125,13 @@ Status Words::add(std::uint32_t number, std::span<const double> y) noexcept {
   });
 }
 
-Status Words::add(std::uint32_t number, double rows, GridCells* measures) noexcept {
+Status Words::add(std::uint32_t number, double rows,
+                  std::span<const ValueSums> measures) noexcept {
   return guarded([&] {
     value_of(number).rows += static_cast<std::uint64_t>(rows);
     rows_ += rows;
     if (sums_ == nullptr) return Status::success();
-    if (Status s = measures->set_value(number); !s.ok()) return s;
-    return (*sums_)->merge(measures);
+    return (*sums_)->add_value(number, rows, measures);
   });
 }
 

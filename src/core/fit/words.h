@@ -67,9 +67,10 @@ class Words {
   void add_null(double rows = 1) { nulls_ += rows; }
   // Before any row: all that there are will come, so that where they lie does not matter.
   void begin_every_row() { every_row_ = true; }
-  // Then also: so many rows of a value at once. measures: of these rows, which are of one value,
-  // as counted by GridCells; used up. Null: without measures. Errors: out_of_memory.
-  Status add(std::uint32_t number, double rows, GridCells* measures) noexcept;
+  // Then also: so many rows of a value at once, and what each measure has in them. Errors:
+  // out_of_memory.
+  Status add(std::uint32_t number, double rows,
+                  std::span<const ValueSums> measures) noexcept;
   // As Sampler::begin_block().
   Status begin_block() noexcept;
 

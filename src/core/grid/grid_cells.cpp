@@ -23,6 +23,14 @@ bool is_decimal(double y, int digits) {
 
 }  // namespace
 
+int decimals_of(std::span<const double> y, int decimals) {
+  // All of them by the same, as one that has more may leave no room for a large one.
+  while (decimals < kNoDecimals &&
+         !batch_work().are_decimal(y.data(), y.size(), kPowersOfTen[decimals]))
+    ++decimals;
+  return decimals;
+}
+
 double power_of(int decimals) { return decimals < kNoDecimals ? kPowersOfTen[decimals] : 1; }
 
 double GridCells::Measure::units_of_one() const { return power_of(decimals); }
@@ -70,10 +78,7 @@ void GridCells::take_values(int k, std::span<double> y) {
     if (!std::isnan(value)) values[some++] = value;
   if (some == 0) return;
   m.totals.add({values, some}, {});
-  int decimals = m.decimals;
-  // All of them by the same, as one that has more may leave no room for a large one.
-  while (decimals < kNoDecimals && !batch_work().are_decimal(values, some, kPowersOfTen[decimals]))
-    ++decimals;
+  const int decimals = decimals_of({values, some}, m.decimals);
   // It may widen what is in the table.
   if (decimals > m.decimals) widen(k, decimals);
   const bool is_whole = decimals < kNoDecimals;
@@ -187,14 +192,24 @@ Status GridCells::add_values(std::span<const WeightedValue> values,
   return fit_into_most();
 }
 
-Status GridCells::set_value(double x) {
-  if (Status s = settle(); !s.ok()) return s;
-  const double rows = totals_.rows();
-  if (rows == 0) return Status::success();
-  totals_ = {};
-  totals_.merge(rows, rows, x, x, x, 0);
-  const std::int64_t key = key_of_value(level_, steps_of_one(level_), x);
-  return table_.map(memory_, [key](std::int64_t) { return key; });
+Status GridCells::add_value(double x, double rows, std::span<const ValueSums> sums) {
+  double slot[2 + 3 * kMaxMeasures] = {};
+  for (int k = 0; k < measures_; ++k) {
+    ValueSums from = sums[static_cast<std::size_t>(k)];
+    from.settle();
+    if (from.totals.count() == 0) continue;
+    agree(k, from.decimals, from.origin);
+    Measure& m = measure_[k];
+    from.agree(m.decimals, m.origin);
+    m.totals.merge(from.totals);
+    m.sum_error += from.sum_error;
+    put_sums(slot, k, from.sums);
+  }
+  is_uneven_ = true;
+  totals_.add({&x, 1}, {&rows, 1});
+  note_digits({&x, 1});
+  if (Status s = add_cell({x, rows, -1}, slot); !s.ok()) return s;
+  return table_.size() > most_ ? fit_into_most() : Status::success();
 }
 
 // The slot of a key, which is new perhaps: then there may be too many, and x has another key.

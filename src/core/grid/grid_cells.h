@@ -30,6 +30,7 @@
 #include "core/density/round_ends.h"
 #include "core/grid/grid_table.h"
 #include "core/grid/grid_tree.h"
+#include "core/grid/value_sums.h"
 #include "core/status.h"
 #include "core/summary/added_sampling.h"
 #include "core/summary/measure_sums.h"
@@ -74,6 +75,8 @@ struct GridList {
 
 // 10^decimals, or 1 of kNoDecimals.
 double power_of(int decimals);
+// The least, no less than that, so that all of these are such fractions, or kNoDecimals.
+int decimals_of(std::span<const double> y, int decimals);
 // What sums about an origin may lose where it moves, of rows times the distance.
 inline constexpr double kRoundingOfMove = 0x1p-51;
 
@@ -113,8 +116,8 @@ class GridCells {
   struct Measure;
   void begin_measure(int k, const Measure& measure) { measure_[k] = measure; }
   Status add_values(std::span<const WeightedValue> values, std::span<const MeasureSums> sums);
-  // From here on the value of all rows, which have a finite one. Errors: out_of_memory.
-  Status set_value(double x);
+  // So many rows of a value, and what each measure has in them. Errors: out_of_memory.
+  Status add_value(double x, double rows, std::span<const ValueSums> sums);
   // A density's, of the same chain and as many measures: valid, with round ends. Errors:
   // out_of_memory; invalid_format of what no fit writes (cells outside [min, max] or none of the
   // grid's, a measure's other than the rows', a unit that is not its decimals'). It must not be used

@@ -44,10 +44,10 @@ class RowSink {
   virtual bool takes_cells() const { return false; }
   virtual kde::Status add_cells(kde::GridCells*) noexcept { return kde::Status::success(); }
   // Whether the values of every row may come once each in the place of the rows, of a column that is
-  // numbered; and so many rows of one, 0: of NULL. measures: of these rows, null without measures; used up.
+  // numbered; and so many rows of one, 0: of NULL, whose measures are none.
   virtual bool takes_values() const { return false; }
   virtual kde::Status add_value(uint32 /*number*/, double /*rows*/,
-                                kde::GridCells* /*measures*/) noexcept {
+                                std::span<const kde::ValueSums>) noexcept {
     return kde::Status::success();
   }
   // After the rows of a sample of blocks of a table by itself: may have the reader take more of its

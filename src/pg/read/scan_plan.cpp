@@ -167,7 +167,7 @@ const char* query_of(const Scan& s, Relation rel, bool with_descendants, QueryFo
       append_columns(&query, s, key, rel, 0, 1);
       appendStringInfoString(&query, ", pg_catalog.count(*)");
       if (key.columns == 1) continue;
-      appendStringInfoString(&query, ", kde_aqp.cells(0, ");
+      appendStringInfoString(&query, ", kde_aqp.value_sums(");
       append_columns(&query, s, key, rel, 1, key.columns);
       appendStringInfoString(&query, ") FILTER (WHERE ");
       append_columns(&query, s, key, rel, 0, 1);

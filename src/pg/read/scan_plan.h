@@ -74,7 +74,7 @@ void serve(Scan* s, Reading* reading);
 // is computed when read: the columns of one key after those of another.
 // cells: not the rows, but of each key the cells of its first column, with the others as measures.
 // values: of the only key the values of its first column, each with its rows and, if there are others,
-// these rows' cells with those as measures.
+// what those have in sum of them.
 enum class QueryFor { rows, cells, values };
 const char* query_of(const Scan& s, Relation rel, bool with_descendants,
                      QueryFor what = QueryFor::rows);

@@ -1,7 +1,7 @@
 // See scan_values.h. A cursor would run without workers, so the query's rows come to a receiver.
 #include "pg/read/scan_values.h"
 
-#include "pg/aggregate/cells_aggregate.h"
+#include "pg/aggregate/value_sums_aggregate.h"
 #include "pg/progress/progress.h"
 #include "pg/read/categories.h"
 
@@ -32,13 +32,11 @@ bool receive(TupleTableSlot* slot, DestReceiver* dest) {
   const Datum* values = slot->tts_values;
   const uint32 number = slot->tts_isnull[0] ? 0 : r->categories->number(values[0]);
   const int64 rows = DatumGetInt64(values[1]);
-  const int measures = r->served->key.columns - 1;
-  kde::GridCells* cells = nullptr;
-  if (measures == 0)
-    progress_add(rows);  // the aggregate says it by itself
-  else if (number > 0)
-    cells = read_cells(DatumGetByteaP(values[2]), kde::chain_of(kde::ValueType::int4), measures);
-  const kde::Status status = sink->add_value(number, static_cast<double>(rows), cells);
+  std::span<const kde::ValueSums> measures;
+  if (number > 0 && r->served->key.columns > 1)
+    measures = read_value_sums(DatumGetByteaP(values[2]), r->served->key.columns - 1);
+  progress_add(rows);
+  const kde::Status status = sink->add_value(number, static_cast<double>(rows), measures);
   if (unlikely(!status.ok())) sink->raise(status, r->served->doing);
   MemoryContextSwitchTo(caller);
   MemoryContextReset(r->each);

@@ -1,5 +1,5 @@
 // Every row of a category by the server's own GROUP BY, with its workers: its values once each, with
-// their rows, and what measures have in these (kde_aqp.cells of a constant).
+// their rows, and what measures have in these (kde_aqp.value_sums).
 #pragma once
 
 #include "pg/read/scan_plan.h"
