@@ -665,6 +665,70 @@ TEST(Words, OfNoRowsAndPlacesAreKept) {
   EXPECT_EQ(interval_of(Wanted::count, f.density(), f.words(), {{}, 1}, {}).upper, 1);
 }
 
+// Rows that come value by value, each added up of two halves, are what they are one by one: decimal
+// fractions of more and more digits, far from 0, NULLs, and values of equal counts.
+TEST(Words, OfEveryRowAreTheSameByValue) {
+  const std::vector<Row> rows = make_rows(20000, 3000, 11);
+  const auto y_of = [&](std::size_t i, int k) {
+    const double y = rows[i].y;
+    if (i % 7 == 0) return std::nan("");
+    return k == 0   ? y
+           : k == 1 ? 1e6 + std::nearbyint(y) / (i < 15000 ? 10.0 : 1000.0)
+                    : i % 5 * 3.0;
+  };
+  Words::Options of;
+  of.measures = 3;
+  of.most_bytes = 16384;
+  const auto finish = [&](Words* words, const std::vector<std::uint32_t>& word_of) {
+    EXPECT_TRUE(words->rank().ok());
+    bool full = false;
+    for (std::size_t i = 0; i < words->distinct() && !full; ++i) {
+      const std::uint32_t number = words->number(i);
+      const std::uint32_t word = word_of[number - 1];
+      EXPECT_TRUE(words->keep(number, text_of(word), static_cast<std::uint16_t>(word), &full).ok());
+    }
+    EXPECT_TRUE(full);
+    EXPECT_TRUE(words->end_keeping().ok());
+    Fitted f;
+    encode(words, all_read(), &f);
+    return std::string(static_cast<const char*>(f.bytes.data()), f.bytes.size());
+  };
+  Words by_row(of);
+  by_row.begin_every_row();
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  std::vector<std::uint32_t> word_of;
+  std::map<std::uint32_t, std::vector<std::size_t>> rows_of;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto [at, fresh] =
+        numbers.try_emplace(rows[i].word, static_cast<std::uint32_t>(numbers.size() + 1));
+    if (fresh) word_of.push_back(rows[i].word);
+    const double y[] = {y_of(i, 0), y_of(i, 1), y_of(i, 2)};
+    EXPECT_TRUE(by_row.add(at->second, y).ok());
+    rows_of[rows[i].word].push_back(i);
+  }
+  by_row.add_null();
+  Words by_value(of);
+  by_value.begin_every_row();
+  by_value.add_null(1);
+  std::vector<std::uint32_t> sorted;
+  for (const auto& [word, own] : rows_of) {
+    ValueSums sums[3], rest[3];
+    for (const std::size_t i : own)
+      for (int k = 0; k < 3; ++k)
+        if (!std::isnan(y_of(i, k))) (i % 2 == 0 ? sums : rest)[k].add(y_of(i, k));
+    for (int k = 0; k < 3; ++k) {
+      EXPECT_TRUE(rest[k].valid());
+      sums[k].merge(rest[k]);
+    }
+    sorted.push_back(word);
+    EXPECT_TRUE(
+        by_value
+            .add(static_cast<std::uint32_t>(sorted.size()), static_cast<double>(own.size()), sums)
+            .ok());
+  }
+  EXPECT_EQ(finish(&by_row, word_of), finish(&by_value, sorted));
+}
+
 // Labels of an enum that are not kept have places too.
 TEST(Words, OfAPlaceBeyondThoseThatAreKeptAreValid) {
   constexpr std::uint32_t kLabels = 6000;

@@ -125,8 +125,7 @@ Status Words::add(std::uint32_t number, std::span<const double> y) noexcept {
   });
 }
 
-Status Words::add(std::uint32_t number, double rows,
-                  std::span<const ValueSums> measures) noexcept {
+Status Words::add(std::uint32_t number, double rows, std::span<const ValueSums> measures) noexcept {
   return guarded([&] {
     value_of(number).rows += static_cast<std::uint64_t>(rows);
     rows_ += rows;

@@ -69,8 +69,7 @@ class Words {
   void begin_every_row() { every_row_ = true; }
   // Then also: so many rows of a value at once, and what each measure has in them. Errors:
   // out_of_memory.
-  Status add(std::uint32_t number, double rows,
-                  std::span<const ValueSums> measures) noexcept;
+  Status add(std::uint32_t number, double rows, std::span<const ValueSums> measures) noexcept;
   // As Sampler::begin_block().
   Status begin_block() noexcept;
 

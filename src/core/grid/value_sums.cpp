@@ -58,9 +58,8 @@ void ValueSums::merge(ValueSums other) {
 }
 
 bool ValueSums::valid() const {
-  return is_in_bounds() && totals.valid() &&
-         std::isfinite(origin) && sum_error >= 0 && std::isfinite(sums.rows) && std::isfinite(sums.sum) &&
-         sums.squares >= 0 &&
+  return is_in_bounds() && totals.valid() && std::isfinite(origin) && sum_error >= 0 &&
+         std::isfinite(sums.rows) && std::isfinite(sums.sum) && sums.squares >= 0 &&
          std::all_of(waiting, waiting + waits, [](double y) { return std::isfinite(y); });
 }
 

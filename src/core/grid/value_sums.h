@@ -38,8 +38,8 @@ struct ValueSums {
 
   SummaryTotals totals;
   MeasureSums sums;
-  double origin = 0;      // in units
-  double sum_error = 0;   // how far the sum may be off
+  double origin = 0;     // in units
+  double sum_error = 0;  // how far the sum may be off
   std::int32_t decimals = 0, waits = 0;
   double waiting[kMost] = {};
 };

@@ -119,8 +119,8 @@ Datum kde_value_sums_combine(PG_FUNCTION_ARGS) {
   bytea* bytes = PG_GETARG_BYTEA_P(0);
   const bytea* others = PG_GETARG_BYTEA_P(1);
   const Size size = VARSIZE(bytes);
-  const auto measures =
-      static_cast<int>((Max(size, offsetof(State, sums)) - offsetof(State, sums)) / sizeof(kde::ValueSums));
+  const auto measures = static_cast<int>(
+      (Max(size, offsetof(State, sums)) - offsetof(State, sums)) / sizeof(kde::ValueSums));
   State* state = read_state(bytes, measures);
   const State* other = read_state(others, measures);
   for (int k = 0; k < measures; ++k) state->sums[k].merge(other->sums[k]);

@@ -51,7 +51,8 @@ class WordEstimate final : public LineEstimate {
   }
   // Which of several texts a value has does not depend on a plan then.
   bool takes_values() const override { return !of_table_ && type_.direct(); }
-  kde::Status add_value(uint32 number, double rows, std::span<const kde::ValueSums> measures) noexcept override {
+  kde::Status add_value(uint32 number, double rows,
+                        std::span<const kde::ValueSums> measures) noexcept override {
     if (number > 0) return words_.add(number, rows, measures);
     words_.add_null(rows);
     return kde::Status::success();

@@ -140,8 +140,8 @@ bool is_of_one_filter(const Scan& s) {
 
 // Appends the columns of a key from one on as they are called in a leaf. Texts are canonical, so names
 // in them need no search path.
-void append_columns(StringInfo query, const Scan& s, const DensityKey& key, Relation rel,
-                    int first, int end) {
+void append_columns(StringInfo query, const Scan& s, const DensityKey& key, Relation rel, int first,
+                    int end) {
   for (int k = first; k < end; ++k) {
     const KeyColumn& column = key.column[k];
     const char* text = column.text;

@@ -368,5 +368,6 @@ SELECT k AS id, repeat(md5(k::text), 16000) AS a, repeat(md5('b' || k), 16000) A
 FROM generate_series(1, 700) AS k;
 SELECT column_name, fitted, reason FROM kde_fit('large_docs') ORDER BY 1;
 SELECT model FROM kde_fit('large_docs', 'a');
+SELECT model FROM kde_fit('large_docs', 'a', sample_rows => -1);
 
 DROP SCHEMA words CASCADE;
