@@ -55,7 +55,7 @@ void mark_heaps(std::span<const WeightedValue> distinct, double step, int period
   if (!(points >= kLeastTurns * period && points < kMostPoints)) return;
   const auto kind_of = [&](std::size_t i) {
     const double k = std::round((distinct[i].value - distinct[0].value) / step);
-    return static_cast<std::size_t>(std::fmod(k, period));
+    return static_cast<std::size_t>(k) % static_cast<std::size_t>(period);
   };
   std::vector<double> seen(static_cast<std::size_t>(period), 0);
   for (std::size_t i = 0; i < n; ++i) {

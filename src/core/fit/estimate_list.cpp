@@ -58,29 +58,52 @@ class Distribution {
   Distribution(std::span<const HistogramCell> cells, const Header& header)
       : cells_(cells), h_(header) {
     through_.reserve(cells.size() + 1);
+    points_.reserve(cells.size() + 1);
     through_.push_back(0);
-    for (const HistogramCell& c : cells) through_.push_back(through_.back() + c.rows);
+    points_.push_back(0);
+    for (const HistogramCell& c : cells) {
+      through_.push_back(through_.back() + c.rows);
+      points_.push_back(points_.back() + (c.point ? 1 : 0));
+    }
+    ends_.reserve(cells.size());
+    for (const HistogramCell& c : cells) ends_.push_back({below(c.value), through(c.value)});
   }
 
   double all() const { return through_.back(); }
   std::span<const HistogramCell> cells() const { return cells_; }
-  double below(double x) const {
-    const std::size_t i = first_at(x);
+  double below(double x) const { return below(x, 0, cells_.size()); }
+  double through(double x) const { return through(x, 0, cells_.size()); }
+  // Where it is known that first_at(x), and what follows cells that end at x, is within [from, to].
+  double below(double x, std::size_t from, std::size_t to) const {
+    const std::size_t i = first_at(x, from, to);
     return through_[i] + within(i, x, false);
   }
-  double through(double x) const {
-    const auto next =
-        std::upper_bound(cells_.begin(), cells_.end(), x,
-                         [](double wanted, const HistogramCell& c) { return wanted < c.value; });
-    const auto i = static_cast<std::size_t>(next - cells_.begin());
+  double through(double x, std::size_t from, std::size_t to) const {
+    const std::size_t i = first_beyond(x, from, to);
     return through_[i] + within(i, x, true);
   }
-  // The first cell that ends at x or behind it.
-  std::size_t first_at(double x) const {
+  // The first cell that ends at x or behind it, and the first behind it.
+  std::size_t first_at(double x, std::size_t from, std::size_t to) const {
+    const auto begin = cells_.begin();
     return static_cast<std::size_t>(
-        std::lower_bound(cells_.begin(), cells_.end(), x,
+        std::lower_bound(begin + static_cast<std::ptrdiff_t>(from),
+                         begin + static_cast<std::ptrdiff_t>(to), x,
                          [](const HistogramCell& c, double wanted) { return c.value < wanted; }) -
-        cells_.begin());
+        begin);
+  }
+  std::size_t first_beyond(double x, std::size_t from, std::size_t to) const {
+    const auto begin = cells_.begin();
+    return static_cast<std::size_t>(
+        std::upper_bound(begin + static_cast<std::ptrdiff_t>(from),
+                         begin + static_cast<std::ptrdiff_t>(to), x,
+                         [](double wanted, const HistogramCell& c) { return wanted < c.value; }) -
+        begin);
+  }
+  // Of the i-th cell's end.
+  double below_end(std::size_t i) const { return ends_[i].below; }
+  double through_end(std::size_t i) const { return ends_[i].through; }
+  bool has_points(std::size_t first, std::size_t end) const {
+    return points_[end] > points_[first];
   }
 
  private:
@@ -92,9 +115,15 @@ class Distribution {
     return cells_[i].rows * EvenCell(h_, begin, cells_[i].value + h_.lattice_step).share(x, at);
   }
 
+  struct End {
+    double below, through;
+  };
+
   std::span<const HistogramCell> cells_;
   const Header& h_;
   std::vector<double> through_;
+  std::vector<std::size_t> points_;  // among the first i cells
+  std::vector<End> ends_;
 };
 
 class Lister {
@@ -123,10 +152,10 @@ class Lister {
     }
     const std::int64_t last = ends_.cell(top, cells.back().value);
     for (std::int64_t k = ends_.cell(top, cells.front().value); k <= last; ++k) {
-      put_end(ends_.end(top, k));
-      divide(top, k);
+      put_end(ends_.end(top, k), 0, cells.size());
+      divide(top, k, 0, cells.size());
     }
-    put_end(ends_.end(top, last + 1));
+    put_end(ends_.end(top, last + 1), 0, cells.size());
     if (!out_.entries.empty()) out_.entries.back().rows += nothing_;
   }
 
@@ -138,8 +167,8 @@ class Lister {
   void put_value(double x, double rows) { put(x, rows, -1); }
 
   // What lies at an end; the next has it where that is nothing.
-  void put_end(double x) {
-    const double rows = of_.through(x) - of_.below(x);
+  void put_end(double x, std::size_t from, std::size_t to) {
+    const double rows = of_.through(x, from, to) - of_.below(x, from, to);
     if (rows > kNothing * of_.all())
       put_value(x, rows);
     else
@@ -165,14 +194,14 @@ class Lister {
   }
 
   // But for what it may be off by.
-  bool is_even(double low, double high, double rows, std::size_t first, std::size_t end) const {
+  bool is_even(double low, double high, double before, double rows, std::size_t first,
+               std::size_t end) const {
     if (rows <= off_) return true;
     const EvenCell even(lattice_, low, high);
-    const double before = of_.through(low);
     for (std::size_t i = first; i < end; ++i) {
       const double x = of_.cells()[i].value;
-      if (!(std::fabs(of_.below(x) - before - rows * even.share(x, false)) <= off_ &&
-            std::fabs(of_.through(x) - before - rows * even.share(x, true)) <= off_))
+      if (!(std::fabs(of_.below_end(i) - before - rows * even.share(x, false)) <= off_ &&
+            std::fabs(of_.through_end(i) - before - rows * even.share(x, true)) <= off_))
         return false;
     }
     return true;
@@ -183,23 +212,24 @@ class Lister {
            !(std::max(std::fabs(low), std::fabs(high)) < kMostIndex * ends_.step(level - 1));
   }
 
-  void divide(int level, std::int64_t k) {
+  // Those of the estimate's cells that end within are of [from, to).
+  void divide(int level, std::int64_t k, std::size_t from, std::size_t to) {
     const double low = ends_.end(level, k);
     const double high = ends_.end(level, k + 1);
-    const double before = of_.through(low);
-    const double rows = of_.below(high) - before;
+    const double before = of_.through(low, from, to);
+    const double rows = of_.below(high, from, to) - before;
     if (!(rows > 0)) return;
     const double beyond = std::min(before, of_.all() - before - rows);
     const double most = has_measures_
                             ? std::max(std::min(kShare * of_.all(), kShareOfTail * beyond), least_)
                             : of_.all();
     const std::span<const HistogramCell> cells = of_.cells();
-    std::size_t first = of_.first_at(low);
-    while (first < cells.size() && cells[first].value <= low) ++first;
-    const std::size_t end = of_.first_at(high);
+    const std::size_t first = of_.first_beyond(low, from, to);
+    const std::size_t end = of_.first_at(high, from, to);
     double at_values = 0;
-    for (std::size_t i = first; i < end; ++i)
-      if (cells[i].point) at_values += cells[i].rows;
+    if (of_.has_points(first, end))
+      for (std::size_t i = first; i < end; ++i)
+        if (cells[i].point) at_values += cells[i].rows;
     const double between = rows - at_values;
     if (at_values > 0 && between <= std::min(off_, kFew * at_values)) {
       put_values(first, end, std::max(between, 0.0));
@@ -210,14 +240,14 @@ class Lister {
       put_values(first, end, between);
       return;
     }
-    if (is_last || (rows <= most && is_even(low, high, rows, first, end))) {
+    if (is_last || (rows <= most && is_even(low, high, before, rows, first, end))) {
       put_cell(level, low, rows);
       return;
     }
     for (std::int64_t j = ends_.cell(level - 1, low); ends_.end(level - 1, j) < high; ++j) {
       const double begin = ends_.end(level - 1, j);
-      if (begin > low) put_end(begin);
-      divide(level - 1, j);
+      if (begin > low) put_end(begin, first, end);
+      divide(level - 1, j, first, end);
     }
   }
 
@@ -249,8 +279,8 @@ double largest_error(const Distribution& of, const RoundEnds& ends, const Header
     for (; next < cells.size() && cells[next].value < high; ++next) {
       if (!(cells[next].value > e.x)) continue;
       const double x = cells[next].value;
-      compare(sum + e.rows * even.share(x, false), of.below(x));
-      compare(sum + e.rows * even.share(x, true), of.through(x));
+      compare(sum + e.rows * even.share(x, false), of.below_end(next));
+      compare(sum + e.rows * even.share(x, true), of.through_end(next));
     }
     sum += e.rows;
     compare(sum, of.below(high));
