@@ -23,16 +23,6 @@ bool is_decimal(double y, int digits) {
 
 }  // namespace
 
-int decimals_of(std::span<const double> y, int decimals) {
-  // All of them by the same, as one that has more may leave no room for a large one.
-  while (decimals < kNoDecimals &&
-         !batch_work().are_decimal(y.data(), y.size(), kPowersOfTen[decimals]))
-    ++decimals;
-  return decimals;
-}
-
-double power_of(int decimals) { return decimals < kNoDecimals ? kPowersOfTen[decimals] : 1; }
-
 double GridCells::Measure::units_of_one() const { return power_of(decimals); }
 
 // ------------------------------------------------------------------------------------- measures

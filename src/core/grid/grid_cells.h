@@ -73,13 +73,6 @@ struct GridList {
   bool is_even = false;  // rows are even within cells, but for that error
 };
 
-// 10^decimals, or 1 of kNoDecimals.
-double power_of(int decimals);
-// The least, no less than that, so that all of these are such fractions, or kNoDecimals.
-int decimals_of(std::span<const double> y, int decimals);
-// What sums about an origin may lose where it moves, of rows times the distance.
-inline constexpr double kRoundingOfMove = 0x1p-51;
-
 // Of a slot.
 inline MeasureSums sums_in(const double* slot, int k) {
   const double* s = slot + 2 + 3 * k;

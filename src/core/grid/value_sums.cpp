@@ -1,13 +1,28 @@
 // See value_sums.h.
 #include "core/grid/value_sums.h"
 
-#include "core/grid/grid_cells.h"
 #include "core/summary/batch.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace kde {
+
+namespace {
+
+constexpr double kPowersOfTen[kDecimals + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+
+}  // namespace
+
+int decimals_of(std::span<const double> y, int decimals) {
+  // All of them by the same, as one that has more may leave no room for a large one.
+  while (decimals < kNoDecimals &&
+         !batch_work().are_decimal(y.data(), y.size(), kPowersOfTen[decimals]))
+    ++decimals;
+  return decimals;
+}
+
+double power_of(int decimals) { return decimals < kNoDecimals ? kPowersOfTen[decimals] : 1; }
 
 void ValueSums::settle() {
   if (waits == 0) return;

@@ -10,9 +10,17 @@
 #include "core/summary/totals.h"
 
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 namespace kde {
+
+// 10^decimals, or 1 of kNoDecimals.
+double power_of(int decimals);
+// The least, no less than that, so that all of these are such fractions, or kNoDecimals.
+int decimals_of(std::span<const double> y, int decimals);
+// What sums about an origin may lose where it moves, of rows times the distance.
+inline constexpr double kRoundingOfMove = 0x1p-51;
 
 struct ValueSums {
   // finite
