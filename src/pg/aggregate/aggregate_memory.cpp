@@ -25,10 +25,15 @@ void release(void*, void* chunk) { pfree(chunk); }
 
 kde::Memory memory_of(MemoryContext context) { return {allocate, release, context}; }
 
-MemoryContext states_memory(FunctionCallInfo fcinfo) {
+MemoryContext aggregate_memory(FunctionCallInfo fcinfo) {
   MemoryContext context;
   if (AggCheckCallContext(fcinfo, &context) == 0)
     elog(ERROR, "aggregate function called in non-aggregate context");
+  return context;
+}
+
+MemoryContext states_memory(FunctionCallInfo fcinfo) {
+  MemoryContext context = aggregate_memory(fcinfo);
   MemoryContext states = context->firstchild;
   if (states != nullptr && strcmp(states->name, KDE_STATES) == 0) return states;
   return AllocSetContextCreate(context, KDE_STATES, ALLOCSET_DEFAULT_MINSIZE,

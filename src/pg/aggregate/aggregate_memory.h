@@ -7,6 +7,9 @@
 
 namespace kde_pg {
 
+// The memory context of the aggregate that calls. Error XX000 if none does.
+MemoryContext aggregate_memory(FunctionCallInfo fcinfo);
+
 // The memory context of the states of the aggregate that calls, a child of its own. Error XX000 if none
 // calls. All groups' states share it: nodeAgg.c adds up all children at each new group of a hash table.
 MemoryContext states_memory(FunctionCallInfo fcinfo);
