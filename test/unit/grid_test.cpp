@@ -81,6 +81,19 @@ TEST(RoundEnds, TellTheCellOfAValue) {
   }
 }
 
+// Far beyond what there are numbers for, and where ends overflow, it answers at once.
+TEST(RoundEnds, HaveACellFarOut) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
+    const RoundEnds ends(chain);
+    for (int level = 0; level < ends.levels(); ++level)
+      for (const double x : {kMost, 1e300, fitted::kInf}) {
+        EXPECT_GE(ends.cell(level, x), 0) << level << " " << x;
+        EXPECT_LT(ends.cell(level, -x), 0) << level << " " << x;
+      }
+  }
+}
+
 TEST(RoundEnds, AreTheCalendarsMonths) {
   const RoundEnds ends(Chain::calendar);
   // 2024-02-29 12:00, in seconds.
@@ -472,6 +485,33 @@ TEST(FitCells, HoldTheTruthBetweenThem) {
       SCOPED_TRACE(f.model());
       expect_truth_held(shape, f, 8);
     }
+  }
+}
+
+// Columns as wide as double precision: their outermost cells end beyond it.
+TEST(FitCells, AreOfAnyWidth) {
+  const Shape wide = {
+      "as wide as may be", ValueType::float8, 0, 1e308, 1e308, [](Random* random) {
+        const double x = 2 * random->uniform() - 1;
+        return Row{x * std::numeric_limits<double>::max(), cents(random->uniform())};
+      }};
+  const std::vector<Row> rows = rows_of(wide, 20000, 21);
+  const Fitted f = Fitted::of(wide, rows, kGridBytes, kFew);
+  OwnedGridCells cells(Chain::decimal, 1, kFew), copy(Chain::decimal, 1, kFew);
+  add(rows, &*cells);
+  ASSERT_TRUE(cells->settle().ok());
+  std::vector<char> bytes(cells->serialized_size());
+  cells->serialize(bytes.data());
+  const Status status = copy->deserialize(bytes.data(), bytes.size());
+  ASSERT_TRUE(status.ok()) << status.message;
+  Random random(22);
+  for (int i = 0; i < 200; ++i) {
+    const Range r = random_range(f.rows()[random.below(rows.size())].x,
+                                 f.rows()[random.below(rows.size())].x, &random);
+    const Truth truth = truth_of(f.rows(), r);
+    const Interval count = f.ask(Wanted::count, r, kRowsThemselves);
+    EXPECT_LE(count.lower, truth.count + 1e-6);
+    EXPECT_GE(count.upper, truth.count - 1e-6);
   }
 }
 

@@ -162,6 +162,8 @@ std::int64_t RoundEnds::cell(int level, double x) const {
   // Off by at most 2^-52 of it: where that is not near a whole number, no end is between it and x.
   constexpr double kMostQuotient = 0x1p30, kNear = 0x1p-20;
   const double steps = x / step(level);
+  constexpr std::int64_t kFarOut = std::int64_t{1} << 52;
+  if (!(std::fabs(steps) < static_cast<double>(kFarOut))) return steps > 0 ? kFarOut : -kFarOut;
   auto k = static_cast<std::int64_t>(steps < 0 ? steps - 0.5 : steps + 0.5);
   if (std::fabs(steps) < kMostQuotient) {
     const double beyond = steps - static_cast<double>(k);

@@ -44,9 +44,13 @@ WeightedLine smooth_rows(const RoundEnds& ends, std::span<const GridEntry> cells
     double rows = 0;
     for (std::size_t j = i; j <= last; ++j) rows += cells[j].rows;
     const GridEntry& e = cells[last];
+    // The outermost may end beyond double precision.
+    constexpr double kMost = std::numeric_limits<double>::max();
     const double low = cells[i].x;
-    const double high = e.level < 0 ? e.x : ends.end(e.level, ends.cell(e.level, e.x) + 1);
-    all.push_back({low + (high - low) / 2, rows});
+    const double high =
+        std::min(e.level < 0 ? e.x : ends.end(e.level, ends.cell(e.level, e.x) + 1), kMost);
+    const double width = high - low;
+    all.push_back({std::isfinite(width) ? low + width / 2 : low / 2 + high / 2, rows});
   }
   const double first = all.front().value;
   const double last = all.back().value;
@@ -196,6 +200,10 @@ Status describe_cells(GridCells* cells, const FitOptions& options, Header* heade
   h.value_type = options.value_type;
   h.sample_rows = std::min(t.count(), 0x1p62);
   describe_totals(t, s, rows, 1, &h);
+  if (std::fabs(h.finite_rows() - t.rows()) > 1e-9 * t.rows())
+    return Status::error(
+        Code::invalid_argument,
+        "NaN and the infinities weigh so much that other rows are lost beside them");
   if (h.rows > 0) cells->sampling().describe(&h);
   if (t.count() > 0) find_lattice(*cells, options, &h);
   return Status::success();

@@ -739,7 +739,12 @@ Status GridEncoder::write(const GridCut& cut, DensityBytes* density) {
     all.header().measures = static_cast<std::uint8_t>(cells_.measures());
     *density = std::move(all);
   }
-  return Status::success();
+  // Where even the widest cells end beyond double precision some have no keys.
+  constexpr double kFar = 0x1p1023;
+  if (std::max(std::fabs(header_.min), std::fabs(header_.max)) < kFar ||
+      validate(density->data(), density->size(), control_).ok())
+    return Status::success();
+  return Status::error(Code::out_of_range, "values lie too far apart for so few bytes");
 }
 
 }  // namespace kde

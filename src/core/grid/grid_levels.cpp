@@ -44,7 +44,10 @@ std::size_t GridCells::size() const {
 }
 
 double GridCells::begin_of(int level, std::int64_t key) const {
-  return is_value(level, key) ? value_of_key(key) : ends_.end(level, key >> 1);
+  // The outermost cells of the widest level may begin beyond double precision.
+  return is_value(level, key)
+             ? value_of_key(key)
+             : std::max(ends_.end(level, key >> 1), -std::numeric_limits<double>::max());
 }
 
 std::int64_t GridCells::key_of_level(int level, double x, bool inside) const {
@@ -361,8 +364,7 @@ Status GridCells::put_light_together() {
     for (std::uint32_t i = node.begin; i < node.end; ++i)
       for (std::size_t s = 1; s < slot.size(); ++s) slot[s] += places[i].slot[s];
     entry.rows = slot[1];
-    if (together)
-      entry = {ends_.end(node.level, ends_.cell(node.level, entry.x)), slot[1], node.level};
+    if (together) entry = {ends_.begin(node.level, entry.x), slot[1], node.level};
     status = to.add_cell(entry, slot.data());
   });
   std::swap(table_, to.table_);

@@ -121,6 +121,15 @@ SELECT result, count(*) > 50 AS many FROM (
   SELECT tampered(kde_aqp.agg_state_send(partial(sqrt(i)))) FROM generate_series(1, 5) AS i
   UNION ALL SELECT tampered(kde_aqp.agg_state_send(partial(i, i))) FROM generate_series(1, 4) AS i) AS s(result) GROUP BY 1 ORDER BY 1;
 
+-- Over a window an inverse transition of anybody's might take a state and free it.
+CREATE FUNCTION taken(s kde_aqp.agg_state, x float8) RETURNS kde_aqp.agg_state LANGUAGE plpgsql AS $$ BEGIN RETURN s; END $$;
+CREATE AGGREGATE moving(float8) (sfunc = kde_aqp.agg_row, stype = kde_aqp.agg_state, finalfunc = kde_aqp.agg_final,
+  msfunc = kde_aqp.agg_row, minvfunc = taken, mstype = kde_aqp.agg_state, mfinalfunc = kde_aqp.agg_final);
+SELECT try($$SELECT moving(i::float8) OVER (ORDER BY i ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM generate_series(1, 20) AS i$$);
+-- Columns as wide as double precision, in parts and whole; and rows that their weights lose.
+SELECT approx_count(kde_agg(x), 0, NULL) AS half FROM (SELECT i * (1.7976931348623157e308 / 17000) AS x FROM generate_series(-17000, 17000) AS i) AS v GROUP BY x IS NULL;
+SELECT try($$SELECT kde_agg(x, 'auto', w) FROM (VALUES (1e300::float8, 1::float8), (1, 1), ('nan', 1e18)) AS v(x, w)$$);
+
 -- The binary form, as COPY brings it.
 CREATE TABLE received (s kde_aqp.agg_state);
 SELECT receive(kde_aqp.agg_state_send(part)) AS binary FROM part WHERE piece = 0;
