@@ -228,7 +228,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     as_fitted text[],
     -- When its rows were read, at the latest; NULL: nobody knows.
     as_of timestamp with time zone,
-    -- kde_aqp.density_bytes, in bytes, as the session that fitted it had set it; NULL: as the server has it.
+    -- kde_aqp.density_bytes, in bytes, as the session that fitted it, or its role, had set it; NULL: as the
+    -- server or the database has it.
     requested_bytes integer,
     -- What proves that they are those of now (src/pg/proof/proof.h); none comes by a restore.
     proof bytea

@@ -38,13 +38,13 @@ class RoundEnds {
   // The k-th end; the 0th is 0, or of the calendar's months and years the first of its kind of
   // year 0. |k| <= 2^50; the double nearest to it.
   double end(int level, std::int64_t k) const;
-  // The cell of x, or the one that begins at x: the greatest k with end(level, k) <= x. Beyond 2^50
+  // The cell of x, or the one that begins at x: the greatest k with end(level, k) <= x. Beyond 2^52
   // steps, infinities among that, it is one far out on that side; beyond 10^12 days months and years
   // are not told apart.
   std::int64_t cell(int level, double x) const;
-  // Where the cell of x begins, or what it would be beyond double precision: the least number.
-  double begin(int level, double x) const {
-    return std::max(end(level, cell(level, x)), -std::numeric_limits<double>::max());
+  // Where the k-th cell begins; the outermost of the widest levels do so at the least number.
+  double begin(int level, std::int64_t k) const {
+    return std::max(end(level, k), -std::numeric_limits<double>::max());
   }
   bool is_end(int level, double x) const { return end(level, cell(level, x)) == x; }
   // Whether all its cells are as wide.

@@ -200,7 +200,7 @@ Status describe_cells(GridCells* cells, const FitOptions& options, Header* heade
   h.value_type = options.value_type;
   h.sample_rows = std::min(t.count(), 0x1p62);
   describe_totals(t, s, rows, 1, &h);
-  if (std::fabs(h.finite_rows() - t.rows()) > 1e-9 * t.rows())
+  if (t.count() > 0 && std::fabs(h.finite_rows() - t.rows()) > 1e-9 * t.rows())
     return Status::error(
         Code::invalid_argument,
         "NaN and the infinities weigh so much that other rows are lost beside them");

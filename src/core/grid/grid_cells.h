@@ -217,6 +217,7 @@ class GridCells {
   // Those with the most rows, as many as there is room for.
   void keep(std::vector<WeightedValue> values);
   bool note_kept(double x);
+  Status drop_kept();
   Status keep_also(std::span<const double> values);
   std::span<const double> kept() const { return {kept_, static_cast<std::size_t>(kept_count_)}; }
   // Of a value; of values.
@@ -230,6 +231,7 @@ class GridCells {
   struct Place;
   class Divider;
   void list_places(std::vector<Place>* out) const;
+  void list_cells(std::vector<Place>& all, GridList* out) const;
   void note_lattice(double step, double offset);
   bool is_on(const Header& lattice) const;
   Status fit_into_most();

@@ -114,7 +114,7 @@ class CellFinder {
       return false;
     }
     out->level = level_;
-    out->x = ends_.begin(level_, inside);
+    out->x = ends_.begin(level_, ends_.cell(level_, inside));
     return true;
   }
 

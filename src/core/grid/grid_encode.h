@@ -12,10 +12,10 @@
 //
 // and a value that has a cell by itself below the floor is a point. Values that are kept, and of a
 // sample few that are no ends of the finest cells, as its outermost rows are, lie beside these as
-// atoms. Counts and sums at every end of a
-// cell are those of the list; within one they are spread evenly. Of a list of every row that is all
-// that is told of them (Header::has_exact_ends()); else errors are those at any value: how far what is
-// stored is from the list, and the list from what it is of.
+// atoms. Counts and sums at every end of a cell are those of the list; within one they are spread
+// evenly. Of a list of every row that is all that is told of them (Header::has_exact_ends()); else
+// errors are those at any value: how far what is stored is from the list, and the list from what it
+// is of.
 #pragma once
 
 #include "core/control.h"

@@ -4,6 +4,7 @@
 #include "core/density/histogram.h"
 #include "core/first_true.h"
 #include "core/grid/even_cell.h"
+#include "core/guarded.h"
 #include "core/summary/batch.h"
 #include "core/summary/sort.h"
 
@@ -44,10 +45,7 @@ std::size_t GridCells::size() const {
 }
 
 double GridCells::begin_of(int level, std::int64_t key) const {
-  // The outermost cells of the widest level may begin beyond double precision.
-  return is_value(level, key)
-             ? value_of_key(key)
-             : std::max(ends_.end(level, key >> 1), -std::numeric_limits<double>::max());
+  return is_value(level, key) ? value_of_key(key) : ends_.begin(level, key >> 1);
 }
 
 std::int64_t GridCells::key_of_level(int level, double x, bool inside) const {
@@ -111,6 +109,15 @@ Status GridCells::keep_also(std::span<const double> values) {
   if (!is_more || level_ < 0) return Status::success();
   return table_.map(memory_, [this](std::int64_t key) {
     return is_inside(level_, key) ? key : key_of_level(level_, begin_of(level_, key), false);
+  });
+}
+
+// From here on none is: those that are go into the cells that hold them.
+Status GridCells::drop_kept() {
+  kept_count_ = 0;
+  kept_mask_ = 0;
+  return table_.map(memory_, [this](std::int64_t key) {
+    return is_inside(level_, key) ? key : key_in(level_, level_, key);
   });
 }
 
@@ -196,24 +203,25 @@ bool GridCells::find_level(int* level) {
   while (*level < last_level && !fits(*level)) ++*level;
   while (*level > 0 && fits(*level - 1)) --*level;
   const double scale = steps_of_one(*level);
-  const auto rows_of = [this](double x) { return table_.slot(table_.slot_of(key_of(x)))[1]; };
+  std::vector<double> rows(values.size());
   double all = 0;
-  for (const double x : values) all += rows_of(x);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    all += rows[i] = table_.slot(table_.slot_of(key_of(values[i])))[1];
   const double many = share_of_one() * all;
   std::vector<WeightedValue> heavy;
-  for (const double x : values)
-    if (rows_of(x) > many && is_inside(*level, key_of_value(*level, scale, x)))
-      heavy.push_back({x, rows_of(x)});
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (rows[i] > many && is_inside(*level, key_of_value(*level, scale, values[i])))
+      heavy.push_back({values[i], rows[i]});
   keep(std::move(heavy));
   double most = 0, own = 0, heaviest = 0;
   std::int64_t last = kSlowKey;
-  for (const double x : values) {
-    if (is_kept(x)) continue;
-    const std::int64_t parent = key_of_value(*level, scale, x);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (is_kept(values[i])) continue;
+    const std::int64_t parent = key_of_value(*level, scale, values[i]);
     if (parent != last) own = heaviest = 0;
     last = parent;
-    own += rows_of(x);
-    heaviest = std::max(heaviest, rows_of(x));
+    own += rows[i];
+    heaviest = std::max(heaviest, rows[i]);
     most = std::max(most, own - heaviest);
   }
   return most <= many;
@@ -364,7 +372,8 @@ Status GridCells::put_light_together() {
     for (std::uint32_t i = node.begin; i < node.end; ++i)
       for (std::size_t s = 1; s < slot.size(); ++s) slot[s] += places[i].slot[s];
     entry.rows = slot[1];
-    if (together) entry = {ends_.begin(node.level, entry.x), slot[1], node.level};
+    if (together)
+      entry = {ends_.begin(node.level, ends_.cell(node.level, entry.x)), slot[1], node.level};
     status = to.add_cell(entry, slot.data());
   });
   std::swap(table_, to.table_);
@@ -579,19 +588,76 @@ class GridCells::Divider {
   GridList& out_;
 };
 
+// Cells with what is loose: few rows beside what lies within their cell are put into the middle of that.
+void GridCells::list_cells(std::vector<Place>& all, GridList* out) const {
+  out->finest = out->coarsest = level_;
+  const auto measures = static_cast<std::size_t>(measures_);
+  std::vector<double> below(all.size() + 1);
+  std::vector<MeasureSums> sums(all.size() * measures);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    below[i + 1] = below[i] + all[i].entry.rows;
+    for (std::size_t k = 0; k < measures; ++k)
+      sums[i * measures + k] = sums_in(all[i].slot, static_cast<int>(k));
+  }
+  const auto move = [&](std::size_t from, std::size_t to) {
+    all[to].entry.rows += all[from].entry.rows;
+    for (std::size_t k = 0; k < measures; ++k)
+      sums[to * measures + k].add(sums[from * measures + k]);
+  };
+  // Of cells with rows that were put elsewhere, each within the one before.
+  struct Moved {
+    double end, rows;
+    std::array<double, kMaxMeasures> sum, squares;
+  };
+  std::vector<Moved> moved;
+  out->entries.reserve(all.size());
+  out->sums.reserve(all.size() * measures);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const GridEntry& e = all[i].entry;
+    while (!moved.empty() && moved.back().end <= e.x) moved.pop_back();
+    if (e.level > level_) {
+      const double end = ends_.end(e.level, ends_.cell(e.level, e.x) + 1);
+      std::size_t last = i + 1;
+      while (last < all.size() && all[last].entry.x < end) ++last;
+      const double within = below[last] - below[i + 1];
+      if (last > i + 1 && within > kFew * e.rows && within > kHeavy * below.back()) {
+        const auto middle = static_cast<std::size_t>(
+            std::upper_bound(below.begin() + static_cast<std::ptrdiff_t>(i) + 2,
+                             below.begin() + static_cast<std::ptrdiff_t>(last),
+                             below[i + 1] + within / 2) -
+            below.begin() - 1);
+        Moved m = moved.empty() ? Moved{} : moved.back();
+        m.end = end;
+        m.rows += e.rows;
+        for (std::size_t k = 0; k < measures; ++k) {
+          const MeasureSums& s = sums[i * measures + k];
+          m.sum[k] += std::sqrt(s.rows * std::max(s.squares, 0.0));
+          m.squares[k] += std::max(s.squares, 0.0);
+          out->sum_error[k] = std::max(out->sum_error[k], m.sum[k]);
+          out->squares_error[k] = std::max(out->squares_error[k], m.squares[k]);
+        }
+        out->error_rows = std::max(out->error_rows, m.rows);
+        moved.push_back(m);
+        move(i, middle);
+        continue;
+      }
+      for (std::size_t j = i + 1; j < last; ++j) move(j, i);
+      out->coarsest = std::max(out->coarsest, e.level);
+      out->entries.push_back(e);
+      for (std::size_t k = 0; k < measures; ++k) out->sums.push_back(sums[i * measures + k]);
+      i = last - 1;
+      continue;
+    }
+    out->entries.push_back(e);
+    for (std::size_t k = 0; k < measures; ++k) out->sums.push_back(sums[i * measures + k]);
+  }
+}
+
 Status GridCells::list(GridList* out, const Header* header) {
   if (Status s = settle(); !s.ok()) return s;
-  if (kept_mask_ != 0 && (header == nullptr || !header->has_exact_ends())) {
-    kept_count_ = 0;
-    kept_mask_ = 0;
-    if (Status s = table_.map(memory_,
-                              [this](std::int64_t key) {
-                                return is_inside(level_, key) ? key : key_in(level_, level_, key);
-                              });
-        !s.ok())
-      return s;
-  }
-  try {
+  if (kept_mask_ != 0 && (header == nullptr || !header->has_exact_ends()))
+    if (Status s = drop_kept(); !s.ok()) return s;
+  return guarded([&] {
     std::vector<Place> all;
     list_places(&all);
     const auto kept = std::stable_partition(all.begin(), all.end(), [this](const Place& p) {
@@ -600,83 +666,21 @@ Status GridCells::list(GridList* out, const Header* header) {
     const std::vector<Place> beside(kept, all.end());
     all.erase(kept, all.end());
     *out = {};
-    if (!is_uneven_ && has_lattice_ && header != nullptr) {
+    if (!is_uneven_ && has_lattice_ && header != nullptr && beside.empty()) {
       const double row = totals_.count() > 0 ? totals_.rows() / totals_.count() : 0;
       Divider(ends_, *header, all, static_cast<std::size_t>(measures_), kLittle * row, out).run();
       out->is_even = true;
       if (!is_on(*header)) out->error_rows += off_lattice_;
       return Status::success();
     }
-    out->finest = out->coarsest = level_;
-    const auto measures = static_cast<std::size_t>(measures_);
-    std::vector<double> below(all.size() + 1);
-    std::vector<MeasureSums> sums(all.size() * measures);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      below[i + 1] = below[i] + all[i].entry.rows;
-      for (std::size_t k = 0; k < measures; ++k)
-        sums[i * measures + k] = sums_in(all[i].slot, static_cast<int>(k));
-    }
-    const auto move = [&](std::size_t from, std::size_t to) {
-      all[to].entry.rows += all[from].entry.rows;
-      for (std::size_t k = 0; k < measures; ++k)
-        sums[to * measures + k].add(sums[from * measures + k]);
-    };
-    // Of cells with rows that were put elsewhere, each within the one before.
-    struct Moved {
-      double end, rows;
-      std::array<double, kMaxMeasures> sum, squares;
-    };
-    std::vector<Moved> moved;
-    out->entries.reserve(all.size());
-    out->sums.reserve(all.size() * measures);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const GridEntry& e = all[i].entry;
-      while (!moved.empty() && moved.back().end <= e.x) moved.pop_back();
-      if (e.level > level_) {
-        const double end = ends_.end(e.level, ends_.cell(e.level, e.x) + 1);
-        std::size_t last = i + 1;
-        while (last < all.size() && all[last].entry.x < end) ++last;
-        const double within = below[last] - below[i + 1];
-        if (last > i + 1 && within > kFew * e.rows && within > kHeavy * below.back()) {
-          const auto middle = static_cast<std::size_t>(
-              std::upper_bound(below.begin() + static_cast<std::ptrdiff_t>(i) + 2,
-                               below.begin() + static_cast<std::ptrdiff_t>(last),
-                               below[i + 1] + within / 2) -
-              below.begin() - 1);
-          Moved m = moved.empty() ? Moved{} : moved.back();
-          m.end = end;
-          m.rows += e.rows;
-          for (std::size_t k = 0; k < measures; ++k) {
-            const MeasureSums& s = sums[i * measures + k];
-            m.sum[k] += std::sqrt(s.rows * std::max(s.squares, 0.0));
-            m.squares[k] += std::max(s.squares, 0.0);
-            out->sum_error[k] = std::max(out->sum_error[k], m.sum[k]);
-            out->squares_error[k] = std::max(out->squares_error[k], m.squares[k]);
-          }
-          out->error_rows = std::max(out->error_rows, m.rows);
-          moved.push_back(m);
-          move(i, middle);
-          continue;
-        }
-        for (std::size_t j = i + 1; j < last; ++j) move(j, i);
-        out->coarsest = std::max(out->coarsest, e.level);
-        out->entries.push_back(e);
-        for (std::size_t k = 0; k < measures; ++k) out->sums.push_back(sums[i * measures + k]);
-        i = last - 1;
-        continue;
-      }
-      out->entries.push_back(e);
-      for (std::size_t k = 0; k < measures; ++k) out->sums.push_back(sums[i * measures + k]);
-    }
+    list_cells(all, out);
     for (const Place& p : beside) {
       out->entries.push_back(p.entry);
       for (int k = 0; k < measures_; ++k) out->sums.push_back(sums_in(p.slot, k));
     }
     out->kept = beside.size();
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  }
-  return Status::success();
+    return Status::success();
+  });
 }
 
 }  // namespace kde

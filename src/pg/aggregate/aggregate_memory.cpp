@@ -27,12 +27,6 @@ void* allocate(void* context, std::size_t bytes) {
 
 void release(void*, void* chunk) { pfree(chunk); }
 
-}  // namespace
-
-kde::Memory memory_of(MemoryContext context) { return {allocate, release, context}; }
-
-namespace {
-
 // state: the type of that aggregate's states.
 void refuse_inverse(const WindowAggState& window, Oid state) {
   for (const WindowFuncExprState* call : of_list<const WindowFuncExprState>(window.funcs)) {
@@ -51,6 +45,8 @@ void refuse_inverse(const WindowAggState& window, Oid state) {
 }
 
 }  // namespace
+
+kde::Memory memory_of(MemoryContext context) { return {allocate, release, context}; }
 
 MemoryContext aggregate_memory(FunctionCallInfo fcinfo) {
   MemoryContext context;

@@ -29,7 +29,8 @@ bool is_state(const bytea* bytes, int measures) {
 }
 
 [[noreturn]] void refuse() {
-  ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("invalid sums of measures")));
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION), errmsg("invalid sums of measures")));
 }
 
 // Aligned, as what was inside another row need not be.

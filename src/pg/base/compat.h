@@ -33,6 +33,15 @@ extern "C" {
 #define INTERVAL_NOEND(i) ((void)(i))
 #endif
 
+// 16: an option that there is may be asked for by its name. Macros: most files do not need guc_tables.h.
+#if PG_VERSION_NUM >= 160000
+#define option_named(n) find_option(n, false, true, 0)
+#else
+#define option_named(n)                                                           \
+  *std::find_if(get_guc_variables(), get_guc_variables() + GetNumConfigOptions(), \
+                [](const config_generic* of) { return strcmp(of->name, n) == 0; })
+#endif
+
 // 16: a relation's file goes by another name. A macro: most files do not need rel.h.
 #if PG_VERSION_NUM >= 160000
 #define file_of(relation) ((relation)->rd_locator.relNumber)

@@ -6,9 +6,11 @@
 extern "C" {
 #include "optimizer/cost.h"
 #include "postmaster/bgworker.h"
+#include "utils/guc_tables.h"
 #include "utils/plancache.h"
 }
 
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <cstring>
@@ -315,8 +317,8 @@ int instruction_set_count() { return targets().count; }
 const char* instruction_set_name(int i) { return targets().items[i].name; }
 
 int32 session_density_bytes() {
-  const char* begun_with = GetConfigOptionResetString("kde_aqp.density_bytes");
-  return option_density_bytes == atoi(begun_with) ? 0 : option_density_bytes * 1024;
+  const config_generic* option = option_named("kde_aqp.density_bytes");
+  return option->source > PGC_S_DATABASE ? option_density_bytes * 1024 : 0;
 }
 
 int chosen_threads() {

@@ -18,7 +18,7 @@ extern int option_sample_blocks;
 extern int option_cache_size;
 // kde_aqp.density_bytes: kilobytes a density of one column that knows every row takes at most.
 extern int option_density_bytes;
-// In bytes, where the session has set another than it began with; else 0.
+// In bytes, where the session, its role or its client set it, whom no worker follows; else 0.
 int32 session_density_bytes();
 // kde_aqp.joint_bytes: kilobytes a density of several columns takes at most.
 extern int option_joint_bytes;

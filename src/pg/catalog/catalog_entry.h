@@ -70,7 +70,7 @@ struct FitRequest {
   double max_error;   // of one column: of counts of 1 % of the rows; 0: none is asked for
   const char* alias;  // a name of the density's own; null: the one it has
   bool incremental;   // the densities of its parts are kept (parts.h)
-  int32 bytes;        // kde_aqp.density_bytes as its session had set it; 0: as the server has it
+  int32 bytes;  // kde_aqp.density_bytes as session or role had set it; 0: as the server has it
   // What gives it, of one that was stored as a value, or kNoRefresh; null: the table's rows.
   const char* query;
 };

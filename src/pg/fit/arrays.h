@@ -7,8 +7,6 @@
 
 namespace kde_pg {
 
-// The kernel of that name. Error 22023 if there is none.
-
 // A NOTICE of what a core function found worth telling; nothing if it is empty.
 void show_notice(const char* notice);
 

@@ -129,6 +129,7 @@ SELECT try($$SELECT moving(i::float8) OVER (ORDER BY i ROWS BETWEEN 2 PRECEDING 
 -- Columns as wide as double precision, in parts and whole; and rows that their weights lose.
 SELECT approx_count(kde_agg(x), 0, NULL) AS half FROM (SELECT i * (1.7976931348623157e308 / 17000) AS x FROM generate_series(-17000, 17000) AS i) AS v GROUP BY x IS NULL;
 SELECT try($$SELECT kde_agg(x, 'auto', w) FROM (VALUES (1e300::float8, 1::float8), (1, 1), ('nan', 1e18)) AS v(x, w)$$);
+SELECT round(approx_count(kde_agg(x, 'auto', w))::numeric, 6) AS of_no_number FROM (VALUES ('nan'::float8, 0.7::float8), ('inf', 0.1), ('-inf', 0.2)) AS v(x, w);
 
 -- The binary form, as COPY brings it.
 CREATE TABLE received (s kde_aqp.agg_state);

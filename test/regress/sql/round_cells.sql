@@ -145,5 +145,22 @@ FROM by_day() AS d,
   approx_groups('zoned.at by (region)', day, day + interval '1 day' - interval '1 us', measure => 'amount') AS g
 WHERE g.group_key = d.region;
 
+-- A density keeps the size that its role has set, too: no worker has it.
+SELECT current_user AS owner, current_setting('search_path') AS path \gset
+CREATE ROLE small_cells LOGIN;
+ALTER ROLE small_cells SET kde_aqp.density_bytes = '32kB';
+CREATE TABLE small_coins AS SELECT x FROM coins;
+ALTER TABLE small_coins OWNER TO small_cells;
+SELECT current_schema() AS here \gset
+GRANT USAGE ON SCHEMA :here TO small_cells;
+\c - small_cells
+SET search_path = :path;
+SELECT kde_fit('small_coins', 'x', sample_rows => -1) \g /dev/null
+SELECT requested_bytes FROM kde_densities_full WHERE relation = 'small_coins'::regclass;
+\c - :owner
+SET search_path = :path;
+DROP TABLE small_coins;
+REVOKE USAGE ON SCHEMA :here FROM small_cells;
+DROP ROLE small_cells;
 SET client_min_messages = warning;
 DROP SCHEMA round_cells CASCADE;
