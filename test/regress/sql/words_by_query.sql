@@ -2,6 +2,8 @@
 -- with other densities. The bytes are the same, and answers those of plain SQL.
 \pset tuples_only
 \pset format unaligned
+-- Either the leader or a worker meets what is wrong.
+\set SHOW_CONTEXT never
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS words_by_query CASCADE;
 CREATE SCHEMA words_by_query;
