@@ -232,7 +232,10 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     -- server or the database has it.
     requested_bytes integer,
     -- What proves that they are those of now (src/pg/proof/proof.h); none comes by a restore.
-    proof bytea
+    proof bytea,
+    -- Densities of the table's last blocks, which are read anew where they changed
+    -- (src/pg/catalog/stretches.h); none come by a restore.
+    stretches bytea
 ) USING heap;
 COMMENT ON TABLE kde_aqp.density IS 'by which fitted densities are dumped and restored';
 
@@ -276,6 +279,7 @@ $$;
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
 REVOKE ALL ON kde_aqp.fitted FROM PUBLIC;
+ALTER MATERIALIZED VIEW kde_aqp.fitted ALTER COLUMN stretches SET STORAGE EXTERNAL;
 CREATE UNIQUE INDEX fitted_key ON kde_aqp.fitted (relation, column_names, filter, measures, groups);
 CREATE UNIQUE INDEX fitted_alias ON kde_aqp.fitted (alias);
 

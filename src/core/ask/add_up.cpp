@@ -45,6 +45,17 @@ void Total::add(const Evidence& evidence, const ChangedRows& by, bool wants_mean
   if (wants_mean) mean = first ? interval_of(Wanted::mean, fitted) : quotient(sum, count);
 }
 
+void Total::add(const Total& other, bool out) {
+  const auto add = [out](Interval* to, const Interval& x) {
+    add_to(to, out ? Interval{-x.estimate, -x.upper, -x.lower} : x);
+  };
+  add(&count, other.count);
+  add(&sum, other.sum);
+  count.lower = std::max(count.lower, 0.0);
+  count.estimate = std::max(count.estimate, 0.0);
+  mean = quotient(sum, count);
+}
+
 Total Total::as_of_now() const {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   if (!(changed.rows > 0)) return *this;

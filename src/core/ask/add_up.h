@@ -26,6 +26,10 @@ struct Total {
   // Of values: `by` in the place of the evidence's changes; wants_mean: else no mean is made.
   void add(const Evidence& evidence, const ChangedRows& by, bool wants_mean);
 
+  // Rows that are counted apart; or, out, some of these rows, of which the other total is. Its changes
+  // are none. mean: of what is left.
+  void add(const Total& other, bool out);
+
   // With what the rows changed may do. NaN estimates where there was no row.
   Total as_of_now() const;
 };

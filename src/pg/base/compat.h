@@ -62,6 +62,14 @@ extern "C" {
    (relation)->rd_firstRelfilenodeSubid != InvalidSubTransactionId)
 #endif
 
+// 16: what a query is grouped by lies in the planner's own list. A macro: most files do not need
+// pathnodes.h.
+#if PG_VERSION_NUM >= 160000
+#define processed_groups(root) ((root)->processed_groupClause)
+#else
+#define processed_groups(root) ((root)->parse->groupClause)
+#endif
+
 // 17: rows that an old snapshot sees are never removed. A macro: most files do not need snapmgr.h.
 #if PG_VERSION_NUM >= 170000
 #define snapshots_may_age() false

@@ -253,7 +253,7 @@ CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit, Tell how
   if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
-  return {entry->value, entry->sums, entry->names, entry->settings, entry->proof};
+  return {entry->value, entry->sums, entry->names, entry->settings, entry->proof, entry->version};
 }
 
 }  // namespace

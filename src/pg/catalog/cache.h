@@ -32,6 +32,7 @@ struct CachedDensity {
   ArrayType* column_names;
   const char* settings;  // those it was fitted under (as_fitted.h): its STABLE parts'; "": none
   Proof proof;
+  RowVersion version;
 };
 CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr,
                              Tell how = Tell::as_asked);

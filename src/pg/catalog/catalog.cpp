@@ -5,6 +5,7 @@
 #include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/catalog_rows.h"
+#include "pg/catalog/stretches.h"
 
 extern "C" {
 #include "access/tableam.h"
@@ -103,6 +104,18 @@ bool catalog_sees(const RowVersion& version, Snapshot snapshot) {
   }
   table_close(catalog, AccessShareLock);
   return sees;
+}
+
+void read_stretches(const RowVersion& version, int64 id, Snapshot snapshot,
+                    kde::FunctionRef<void(const StretchReader&)> visit) {
+  Relation catalog = open_catalog(AccessShareLock);
+  HeapTuple row = file_of(catalog) == version.file
+                      ? row_at(catalog, version.tid, static_cast<AttrNumber>(C::id), id, snapshot)
+                      : nullptr;
+  struct varlena* stored = nullptr;
+  if (row != nullptr) RowReader(row, RelationGetDescr(catalog))(C::stretches, &stored);
+  if (stored != nullptr) visit(StretchReader(stored));
+  table_close(catalog, AccessShareLock);
 }
 
 List* catalog_list(Oid relation, Snapshot snapshot) {

@@ -107,6 +107,7 @@ struct FitRecord {
   ArrayType* bandwidth_matrix;
   int64 stored_rows;  // 0: does not apply
   Proof proof;        // of the rows that were read
+  bytea* stretches;   // stretches.h; null: none
   // For kde_aqp.upkeep: the table's statistics before the rows were read.
   Counters counters;
   double table_rows;
@@ -156,8 +157,9 @@ enum class CatalogColumn {
   as_fitted,
   as_of,
   requested_bytes,
-  proof
+  proof,
+  stretches
 };
-inline constexpr int kCatalogColumns = static_cast<int>(CatalogColumn::proof);
+inline constexpr int kCatalogColumns = static_cast<int>(CatalogColumn::stretches);
 
 }  // namespace kde_pg

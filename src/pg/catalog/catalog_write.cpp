@@ -60,6 +60,7 @@ void columns_of(CatalogWriter& row, FitRecord* fit) {
   row(C::estimate_ms, &fit->estimate_ms);
   row(C::bandwidth_matrix, &fit->bandwidth_matrix);
   row(C::stored_rows, Or{&fit->stored_rows, int64{0}});
+  row(C::stretches, &fit->stretches);
 }
 
 // Replaces what change(&row) puts into an entry's row.
@@ -205,6 +206,8 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   // What another server's files prove is nothing here.
   Proof none;
   changed(C::proof, &none);
+  bytea* no_bytes = nullptr;
+  changed(C::stretches, &no_bytes);
   if (alias_taken) {
     ereport(WARNING, (errmsg("the density of %s is restored without its name \"%s\"",
                              display_name(key), alias),

@@ -65,6 +65,7 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   // May tell of what its caller may not read.
   if (!has_role_of_owner(entry.key.relation))
     nulls[static_cast<int>(CatalogColumn::refresh_query) - 1] = true;
+  nulls[static_cast<int>(CatalogColumn::stretches) - 1] = true;
   int n = kCatalogColumns;
   const auto put = [&](bool known, Datum value) {
     values[n] = value;
@@ -94,14 +95,15 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   tuplestore_putvalues(out->rows, out->desc, values, nulls);
 }
 
-// Without the proof, which is of this server's files. Of a table that is being dropped there would
+// Without the proof and what is of use with it alone, which is of this server's files. Of a table that is being dropped there would
 // be a number, which is another's elsewhere.
 void put_dumped(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, void* state) {
   if (!is_readable(entry.key) || get_rel_name(entry.key.relation) == nullptr) return;
-  int column = static_cast<int>(CatalogColumn::proof);
-  Datum value = 0;
-  bool is_null = true;
-  tuple = heap_modify_tuple_by_cols(tuple, desc, 1, &column, &value, &is_null);
+  int columns[] = {static_cast<int>(CatalogColumn::proof),
+                   static_cast<int>(CatalogColumn::stretches)};
+  Datum values[lengthof(columns)] = {};
+  bool nulls[] = {true, true};
+  tuple = heap_modify_tuple_by_cols(tuple, desc, lengthof(columns), columns, values, nulls);
   tuplestore_puttuple(static_cast<Output*>(state)->rows, tuple);
 }
 

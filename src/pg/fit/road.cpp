@@ -8,10 +8,15 @@
 #include "pg/catalog/read_counters.h"
 #include "pg/catalog/shards.h"
 #include "pg/fit/column_fit.h"
+#include "pg/fit/stretch_fit.h"
 #include "pg/read/categories.h"
 #include "pg/type/density_datum.h"
 
 #include <algorithm>
+
+extern "C" {
+#include "utils/snapmgr.h"
+}
 
 namespace kde_pg {
 
@@ -129,6 +134,8 @@ void Road::begin_again() {
 }
 
 void Road::end() {
+  if (context_ != nullptr && scan().snapshot != nullptr) UnregisterSnapshot(scan().snapshot);
+  reading_.result.snapshot = nullptr;
   if (context_ != nullptr) MemoryContextDelete(context_);
   context_ = nullptr;
 }
@@ -159,6 +166,7 @@ void Road::read(Road* const* roads, int n, Relation relation, bool to_store) {
     for (int k = 0; k < n; ++k) {
       if (roads[k]->is_read()) continue;
       roads[k]->reading_.value_types = roads[k]->types_.value_type;
+      roads[k]->reading_.keep_snapshot = to_store && may_have_stretches(*roads[k]->request_);
       reading[size] = &roads[k]->reading_;
       left[size++] = roads[k];
     }
@@ -273,7 +281,8 @@ void Road::fit() {
   fit(roads, 1);
 }
 
-void Road::store(const DensityRequest& request, const Estimate& estimate, DensityFit* fit) const {
+void Road::store(const DensityRequest& request, const Estimate& estimate, bytea* stretches,
+                 DensityFit* fit) const {
   const DensityKey& key = request.key;
   *fit = {};
   FitRecord& record = fit->record;
@@ -283,6 +292,7 @@ void Road::store(const DensityRequest& request, const Estimate& estimate, Densit
   fit->bytes = estimate.density().size();
   record.request = request.asked;
   record.proof = scan().proof;
+  record.stretches = stretches;
   record.counters = counters_;
   record.scan_ms = scan_ms_;
   record.select_ms += chosen_.abandoned_ms;
@@ -302,8 +312,11 @@ void Road::store(const DensityRequest& request, const Estimate& estimate, Densit
 
 void Road::store(DensityFit* fit) const {
   const DensityRequest& request = *request_;
-  store(request, *estimate_, fit);
   const Estimate* of_column = estimate_->of_column();
+  bytea* of_column_stretches = nullptr;
+  bytea* stretches =
+      fit_stretches(request, scan(), of_column != nullptr ? &of_column_stretches : nullptr);
+  store(request, *estimate_, stretches, fit);
   // Not by a refresh: it may have been dropped, or have settings of its own. Nor if another session
   // is fitting it, or the one there is was asked for otherwise.
   if (of_column != nullptr && request.operation == Operation::fit) {
@@ -316,7 +329,7 @@ void Road::store(DensityFit* fit) const {
     const CatalogEntry* before = locked ? catalog_entry(column.key) : nullptr;
     DensityFit beside;
     if (locked && (before == nullptr || is_covered(*before, column)))
-      store(column, *of_column, &beside);
+      store(column, *of_column, of_column_stretches, &beside);
   }
   log_long_fit(request.key, fit->record, fit->sample_rows, begun_);
 }

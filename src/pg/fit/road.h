@@ -78,7 +78,8 @@ class Road {
   static void fit_side_by_side(Road* const* roads, int n);
   bool has_exact_sums() const { return estimate_->sums().sums > 0; }
   void fit_alone();
-  void store(const DensityRequest& request, const Estimate& estimate, DensityFit* fit) const;
+  void store(const DensityRequest& request, const Estimate& estimate, bytea* stretches,
+             DensityFit* fit) const;
 
   const DensityRequest* request_;
   MemoryContext context_ = nullptr;

@@ -1,5 +1,8 @@
 // See query_answer.h. A density is opened, its box read, and its parts and groups walked; what each
-// piece says is asked in query_rows.h, and made a value in query_datum.h.
+// piece says is asked in query_rows.h, and made a value in query_datum.h. Where rows changed since in
+// blocks that are known (proof/proof.h), the answer is put together (tally.h):
+//
+//   what the density says - what those say of the stretches with such blocks + what is read of them
 #include "pg/plain_sql/query_answer.h"
 
 #include "pg/answer/asked_words.h"
@@ -8,13 +11,19 @@
 #include "pg/catalog/cache.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/extension_lock.h"
+#include "pg/catalog/stretches.h"
 #include "pg/plain_sql/query_box.h"
 #include "pg/plain_sql/query_datum.h"
 #include "pg/plain_sql/group_keys.h"
+#include "pg/plain_sql/tally.h"
 #include "pg/type/density_datum.h"
 
 #include <algorithm>
 #include <cmath>
+
+extern "C" {
+#include "utils/snapmgr.h"
+}
 
 namespace kde_pg {
 
@@ -39,14 +48,73 @@ CachedDensity density_if_there(const DensityKey& key, AnsweringFit* fit) {
   return found;
 }
 
+// The stretches that changed, or came since.
+struct ChangedStretches {
+  Stretch* stretch = nullptr;
+  struct varlena** density = nullptr;  // of each; null: there is nothing to be taken out
+  int n = 0;
+  double blocks = 0;
+};
+
+// What is kept of the density's, and behind it what came. False: blocks elsewhere changed, too.
+bool find_changed_stretches(const CachedDensity& cached, Oid relation, int64 id,
+                            ChangedStretches* out) {
+  bool found = false;
+  const auto read = [&](const StretchReader& kept) {
+    const auto room = static_cast<Size>(kept.size() + cached.proof.leaves);
+    out->stretch = static_cast<Stretch*>(palloc(sizeof(Stretch) * room));
+    out->density = static_cast<struct varlena**>(palloc0(sizeof(struct varlena*) * room));
+    auto* number = static_cast<int*>(palloc(sizeof(int) * room));
+    for (int i = 0, k = 0; i < cached.proof.leaves; ++i) {
+      const ProofLeaf& leaf = cached.proof.leaf[i];
+      BlockNumber end = leaf.blocks;
+      for (; k < kept.size() && kept.stretch(k).leaf == leaf.relation; ++k) {
+        number[out->n] = k;
+        out->stretch[out->n++] = kept.stretch(k);
+        end = kept.stretch(k).end;
+      }
+      number[out->n] = -1;
+      out->stretch[out->n++] = {leaf.relation, end, InvalidBlockNumber, false};
+    }
+    if (!find_changed(relation, cached.proof, out->stretch, out->n)) return;
+    for (int i = 0; i < out->n; ++i) {
+      if (!out->stretch[i].changed) continue;
+      out->blocks += static_cast<double>(out->stretch[i].end - out->stretch[i].first);
+      if (out->blocks > option_approximate_blocks) return;
+    }
+    for (int i = 0; i < out->n; ++i)
+      if (out->stretch[i].changed && number[i] >= 0) out->density[i] = kept.density(number[i]);
+    found = true;
+  };
+  const Oid extension = hold_extension_at_once();
+  if (!OidIsValid(extension)) return false;
+  read_stretches(cached.version, id, GetActiveSnapshot(), read);
+  release_extension(extension);
+  return found;
+}
+
 class PlainAnswering {
  public:
   // as_of_then: by the owner's consent, whatever changed since.
   PlainAnswering(const PlainAsked& asked, bool as_of_then)
       : state_{asked, *asked.plan, {}}, as_of_then_(as_of_then) {}
+  // That of a stretch, which is taken out of a tally.
+  PlainAnswering(const PlainAsked& asked, const struct varlena* stretch, PlainTally* from)
+      : state_{asked, *asked.plan, {}}, as_of_then_(false), tally_(from), out_(true) {
+    rows_.options = asked.interval;
+    (void)look_at(stretch);
+  }
+
+  void take_out() { answer(); }
+  const PlainAnswers& answers() const { return state_.out; }
 
   PlainAnswers run() {
-    answer();
+    if (open()) {
+      if (tally_ != nullptr)
+        answer_together_with_rest();
+      else
+        answer();
+    }
     if (as_of_then_ && state_.out.outcome == PlainOutcome::answered && !any_row_)
       (void)refuse(PlainOutcome::beyond);
     return state_.out;
@@ -57,7 +125,9 @@ class PlainAnswering {
 
  private:
   void answer() {
-    if (!open() || !box_.read_bounds() || is_mostly_beyond() || !box_.read_passages()) return;
+    if (state_.out.outcome != PlainOutcome::answered || !box_.read_bounds() || is_mostly_beyond() ||
+        !box_.read_passages())
+      return;
     if (plan_.of_words)
       answer_words();
     else if (may_have_nulls())
@@ -79,8 +149,11 @@ class PlainAnswering {
       return refuse(fit_.redefined ? PlainOutcome::other_shape : PlainOutcome::gone);
     if (!has_settings(cached.settings)) return refuse(PlainOutcome::other_settings);
     if ((fit_.elsewhere || fit_.other) && !plan_.demanded) return refuse(PlainOutcome::stale);
-    if (!is_fresh()) return false;
-    const struct varlena* value = cached.value;
+    if (!is_fresh(cached)) return false;
+    return look_at(cached.value);
+  }
+
+  bool look_at(const struct varlena* value) {
     // Conditions on groups, values that buckets are compared with, and types of words may have
     // functions that ask for other densities.
     if (state_.asked.conditions != nullptr || state_.asked.passages != NIL || has_words()) {
@@ -99,7 +172,7 @@ class PlainAnswering {
 
   // What changed since the fit, and whether the answer may be as of now, or of then. A function
   // demands what is answered within what is known.
-  bool is_fresh() {
+  bool is_fresh(const CachedDensity& cached) {
     rows_.options = state_.asked.interval;
     const Freshness freshness = freshness_of(fit_);
     const bool is_unknown = freshness.judgement.changed == Changed::unknown;
@@ -119,9 +192,41 @@ class PlainAnswering {
           psprintf("what changed since the fit is not known: %s", freshness.judgement.why);
       return refuse(PlainOutcome::unproven);
     }
+    if (state_.out.changed_rows > 0 && state_.asked.rest != nullptr &&
+        find_changed_stretches(cached, plan_.key.relation, fit_.density_id, &changed_)) {
+      tally_ = &own_tally_;
+      state_.out.changed_rows = 0;
+      state_.out.blocks_read = changed_.blocks;
+    }
     rows_.options.changed_rows = std::max(rows_.options.changed_rows, state_.out.changed_rows);
     return true;
   }
+
+  void answer_together_with_rest() {
+    answer();
+    for (int i = 0; i < changed_.n && is_answered(); ++i) {
+      if (changed_.density[i] == nullptr) continue;
+      PlainAnswering stretch(state_.asked, changed_.density[i], tally_);
+      stretch.take_out();
+      state_.out.outcome = stretch.answers().outcome;
+      state_.out.detail = stretch.answers().detail;
+    }
+    if (!is_answered()) return;
+    state_.asked.rest->read(plan_, changed_.stretch, changed_.n,
+                            [this](const RestRow& row) { tally_->add(row); });
+    List* entries = tally_->entries();
+    tally_ = nullptr;
+    for (const PlainTally::Entry* entry : of_list<const PlainTally::Entry>(entries)) {
+      bool good = true;
+      if ((plan_.by_groups != 0 || plan_.by_bucket) && !is_row(entry->there, &good)) {
+        if (!good) return;
+        continue;
+      }
+      if (!put_all(entry->answers, entry->there, entry->row)) return;
+    }
+  }
+
+  bool is_answered() const { return state_.out.outcome == PlainOutcome::answered; }
 
   // As of then, a range more than half of which lies beyond the values that there were: what is
   // there now came since.
@@ -149,8 +254,12 @@ class PlainAnswering {
     return plan_.of_words;
   }
 
-  // Takes the rows changed in, and puts the answers into the row.
-  bool put_all(PlainTotal* answers, PlainRow* row) {
+  // Takes the rows changed in, and puts the answers into the row; or adds them to a tally.
+  bool put_all(PlainTotal* answers, const kde::Interval& there, PlainRow* row) {
+    if (tally_ != nullptr) {
+      tally_->add(*row, there, answers, out_);
+      return true;
+    }
     for (int k = 0; k < plan_.aggregates; ++k) {
       answers[k].total = answers[k].total.as_of_now();
       any_row_ |= answers[k].total.count.upper >= 0.5;
@@ -178,7 +287,8 @@ class PlainAnswering {
   // Whether the answer has a row where there are so many. False: not by this density, or not for
   // certain, which is refused.
   bool is_row(const kde::Interval& there, bool* good) {
-    *good = there.upper < 0.5 || there.lower >= 0.5 || refuse(PlainOutcome::unsure);
+    *good = tally_ != nullptr || there.upper < 0.5 || there.lower >= 0.5 ||
+            refuse(PlainOutcome::unsure);
     return *good && !(there.upper < 0.5);
   }
 
@@ -189,8 +299,9 @@ class PlainAnswering {
     for (int i = 0; i < box_.parts; ++i) {
       CHECK_FOR_INTERRUPTS();
       rows_.range[0] = box_.part[i].range;
+      kde::Interval there = {0, 0, 0};
       if (plan_.by_groups != 0 || plan_.by_bucket) {
-        kde::Interval there = rows_.rows();
+        there = rows_.rows();
         rows_.change(rows_.range[0], &there);
         bool good;
         if (!is_row(there, &good)) {
@@ -199,7 +310,7 @@ class PlainAnswering {
         }
       }
       PlainTotal* answers = new_totals();
-      if (!add_all(answers) || !put_all(answers, row_of(box_.part[i], key))) return false;
+      if (!add_all(answers) || !put_all(answers, there, row_of(box_.part[i], key))) return false;
     }
     return true;
   }
@@ -219,7 +330,7 @@ class PlainAnswering {
       bool good;
       if (!is_row(there.count, &good)) return good;
     }
-    return put_all(answers, row_of({}, key));
+    return put_all(answers, there.count, row_of({}, key));
   }
 
   PlainRow* row_of(const PlainBox::Part& part, const PlainRow* key) const {
@@ -389,7 +500,7 @@ class PlainAnswering {
         }
       }
       const auto* key = static_cast<const PlainRow*>(list_nth(kinds, at / slots));
-      if (!put_all(together[at], row_of(part, key))) return;
+      if (!put_all(together[at], there[at].count, row_of(part, key))) return;
     }
   }
 
@@ -409,6 +520,10 @@ class PlainAnswering {
   const bool as_of_then_;
   bool consented_ = false;
   bool any_row_ = false;  // of those answered
+  PlainTally own_tally_{state_};
+  PlainTally* tally_ = nullptr;  // null: answers are rows at once
+  bool out_ = false;             // they are taken out of it
+  ChangedStretches changed_;
   kde::AnyDensity density_;
   AnsweringFit fit_;
   PlainRows rows_{&state_};

@@ -7,6 +7,7 @@
 #include "pg/plain_sql/custom_scan.h"
 
 #include "pg/base/options.h"
+#include "pg/base/snapshot_identity.h"
 #include "pg/base/tree_walk.h"
 #include "pg/catalog/planned_rows.h"
 #include "pg/catalog/counters.h"
@@ -16,6 +17,7 @@
 #include "pg/plain_sql/client_statement.h"
 #include "pg/plain_sql/consent.h"
 #include "pg/plain_sql/query_answer.h"
+#include "pg/plain_sql/rest.h"
 #include "pg/plain_sql/demand.h"
 #include "pg/plain_sql/custom_node.h"
 #include "pg/plain_sql/second_plan.h"
@@ -124,6 +126,11 @@ bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   path->path.startup_cost = 0;
   path->path.total_cost = Min(exact->total_cost, 0.01 * (1 + path->path.rows));
   path->custom_paths = list_make1(exact);
+  if (Path* rest =
+          demand == nullptr && list_length(queries) == 1
+              ? rest_path(root, input, output, *static_cast<const PlainQuery*>(linitial(queries)))
+              : nullptr)
+    path->custom_paths = lappend(path->custom_paths, rest);
   path->custom_private = list_make1(parts);
   path->methods = &path_methods;
   // Not by add_path(), which would free the exact path as one that is dominated.
@@ -160,6 +167,7 @@ struct ScanState {
   bool alone;  // without the exact plan, which is beside it: second_plan.h
   PlainAnswers answers;
   int next;
+  PlainRest rest;
 };
 
 ScanState* state_of(CustomScanState* css) { return reinterpret_cast<ScanState*>(css); }
@@ -206,6 +214,8 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   if (!s->alone)
     css->custom_ps =
         list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
+  if (list_length(scan->custom_plans) > 1)
+    s->rest.begin(static_cast<Plan*>(lsecond(scan->custom_plans)), &css->ss.ps);
   List* plans = read_plain_plans(scan);
   for (const PlainPlan* plan : of_list<const PlainPlan>(plans)) {
     s->parts = lappend(s->parts, begin_part(plan, &css->ss.ps));
@@ -258,6 +268,9 @@ const char* density_names(const ScanState* s, char* name(const DensityKey&)) {
 const char* promise_of(const ScanState* s) {
   const PlainAnswers& a = s->answers;
   const char* within = a.error > 0 ? psprintf("within %s %%", percent_up(a.error)) : "exact";
+  if (a.blocks_read > 0)
+    return psprintf("%s, with %.0f blocks read that changed since %s", within, a.blocks_read,
+                    time_of(a.as_of));
   const char* since = time_of(a.as_of);
   if (a.as_of_then && std::isinf(a.changed_rows))
     return psprintf("%s as of %s; what changed since is not known", within, since);
@@ -319,6 +332,13 @@ ExprState* with_constant(const OpExpr* passage, ExprState* value, ExprContext* c
   return ExecInitExpr(&out->xpr, nullptr);
 }
 
+// What changed is judged by the active snapshot, and read by the plan's.
+bool may_read_rest(const ScanState* s) {
+  const Snapshot own = s->css.ss.ps.state->es_snapshot;
+  return s->rest.is_there() && ActiveSnapshotSet() &&
+         same(identity_of(own), identity_of(GetActiveSnapshot()));
+}
+
 PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   ExprContext* context = s->css.ss.ps.ps_ExprContext;
   const int n = list_length(part.values);
@@ -342,8 +362,8 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
     interval = s->demand->interval;
   }
   return plain_answers({error, interval, part.plan, value, part.value_type,
-                        s->css.ss.ss_ScanTupleSlot, context, part.conditions, part.bucket,
-                        passages});
+                        s->css.ss.ss_ScanTupleSlot, context, part.conditions, part.bucket, passages,
+                        may_read_rest(s) ? &s->rest : nullptr});
 }
 
 // Each part's aggregates into the one row of a query that is not grouped.
@@ -356,6 +376,7 @@ void put_together(ScanState* s, const PlainPlan& plan, const PlainAnswers& part)
     all->as_of = part.as_of;
   all->as_of_then |= part.as_of_then;
   all->changed_rows = Max(all->changed_rows, part.changed_rows);
+  all->blocks_read = Max(all->blocks_read, part.blocks_read);
   if (part.intervals != nullptr) {
     if (all->intervals == nullptr)
       all->intervals = static_cast<kde::Interval*>(
@@ -449,6 +470,7 @@ TupleTableSlot* execute(CustomScanState* css) {
 void end(CustomScanState* css) {
   const ScanState* s = state_of(css);
   if (!s->alone) ExecEndNode(exact_of(s));
+  state_of(css)->rest.end();
 }
 
 void rescan(CustomScanState* css) {
@@ -460,6 +482,7 @@ void rescan(CustomScanState* css) {
   }
   PlanState* exact = exact_of(s);
   if (css->ss.ps.chgParam != nullptr) UpdateChangedParamSet(exact, css->ss.ps.chgParam);
+  s->rest.note_parameters();
   // A plan whose parameters changed is rescanned when it is asked for its first row.
   if (exact->chgParam == nullptr) ExecReScan(exact);
   s->decided = false;
@@ -584,6 +607,7 @@ void say_of_plain_node(PlanState* node) { say(state_of(castNode(CustomScanState,
 
 void register_plain_sql() {
   RegisterCustomScanMethods(&scan_methods);
+  register_rest();
   // Planners are then counted around whoever plans twice.
   register_second_plan();
   register_client_statement_hooks();

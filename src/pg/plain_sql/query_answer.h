@@ -3,6 +3,7 @@
 
 #include "pg/plain_sql/outcome.h"
 #include "pg/plain_sql/plan_fields.h"
+#include "pg/plain_sql/rest.h"
 
 #include "core/kde.h"
 
@@ -24,6 +25,7 @@ struct PlainAsked {
   ExprState* conditions;  // null: none
   ExprState* bucket;      // the function with its argument open; null: none
   List* passages;         // ExprState*, comparisons of such functions
+  PlainRest* rest;        // by which rows that changed are read; null: it cannot be had
 };
 
 struct PlainRow {
@@ -43,6 +45,7 @@ struct PlainAnswers {
   double changed_rows = 0;
   bool as_of_then = false;
   TimestampTz as_of = 0;
+  double blocks_read = 0;        // that are not proven, beside the density
   const char* detail = nullptr;  // of what is inaccurate: palloc'ed
 };
 

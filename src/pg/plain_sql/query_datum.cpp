@@ -50,6 +50,10 @@ bool may_have_lost(const kde::AnyDensity& density, int column) {
   return kde::may_have_lost_digits(h) || !(std::fabs(m.min) < most) || !(std::fabs(m.max) < most);
 }
 
+bool is_floating(kde::ValueType type) {
+  return type == kde::ValueType::float4 || type == kde::ValueType::float8;
+}
+
 Datum as_numeric(double x, int scale) {
   const Datum numeric = double_to_value(kde::ValueType::numeric, x);
   return scale < 0 ? numeric : DirectFunctionCall2(numeric_round, numeric, Int32GetDatum(scale));
@@ -63,11 +67,29 @@ double end_of(const PlainAggregate& a, const kde::Interval& i, double unit) {
 
 }  // namespace
 
-PlainDatums::Digits PlainDatums::digits_of(const PlainAggregate& a, double sum) const {
-  const int decimals = decimals_of(density_, a.column, a.type);
+PlainDatums::Digits PlainDatums::digits_of(const PlainAggregate& a,
+                                           const PlainTotal& answer) const {
+  int decimals = decimals_of(density_, a.column, a.type);
+  // What was read has its own, as far as its type tells of them.
+  if (answer.together && decimals >= 0)
+    decimals = is_floating(a.type) ? -1 : Max(decimals, answer.decimals);
+  if (decimals > kMostDecimals) decimals = -1;
   const double unit = decimals > 0 ? std::pow(10.0, decimals) : 1;
-  return {decimals, unit, decimals >= 0 && std::fabs(sum) * unit < kMostWhole};
+  const double most = Max(std::fabs(answer.total.sum.estimate), answer.magnitude);
+  return {decimals, unit, decimals >= 0 && most * unit < kMostWhole};
 }
+
+namespace {
+
+// With what adding up doubles that are no whole multiples of a unit is off by.
+kde::Interval with_rounding(kde::Interval i, double magnitude) {
+  constexpr double kEach = 0x1p-50;
+  i.lower -= kEach * magnitude;
+  i.upper += kEach * magnitude;
+  return i;
+}
+
+}  // namespace
 
 // Notes how far it may be off; false: too far. shown: what becomes of the estimate.
 bool PlainDatums::is_close(const PlainAggregate& a, const kde::Interval& i, double shown,
@@ -119,13 +141,15 @@ bool PlainDatums::put(int k, const PlainTotal& answer, PlainRow* row) {
   if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev)
     return put_variance(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
   return a.answer == PlainAnswer::sum
-             ? put_sum(a, i, is_end, type, &row->values[at], &row->nulls[at])
+             ? put_sum(a, answer, is_end, type, &row->values[at], &row->nulls[at])
              : put_mean(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
 }
 
-bool PlainDatums::put_sum(const PlainAggregate& a, const kde::Interval& i, bool is_end, Oid type,
+bool PlainDatums::put_sum(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
                           Datum* value, bool* is_null) {
-  const Digits digits = digits_of(a, i.estimate);
+  kde::Interval i = answer.total.sum;
+  const Digits digits = digits_of(a, answer);
+  if (answer.together && !digits.all) i = with_rounding(i, answer.magnitude);
   double sum = digits.round(i.estimate);
   if (!is_close(a, i, sum, may_have_lost(density_, a.column) || !digits.all)) return false;
   if (is_end)
@@ -145,9 +169,11 @@ bool PlainDatums::put_sum(const PlainAggregate& a, const kde::Interval& i, bool 
 // Of a sum and a count that are certain their quotient, as the server has it; else the estimate.
 bool PlainDatums::put_mean(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
                            Datum* value, bool* is_null) {
-  const kde::Interval& i = answer.total.mean;
+  kde::Interval i = answer.total.mean;
   const kde::Interval& sum = answer.total.sum;
-  const Digits digits = digits_of(a, sum.estimate);
+  const Digits digits = digits_of(a, answer);
+  if (answer.together && !digits.all)
+    i = with_rounding(i, answer.magnitude / answer.total.count.lower);
   if (!is_close(a, i, i.estimate, may_have_lost(density_, a.column) || !digits.all)) return false;
   const bool certain = digits.all && sum.lower == sum.upper &&
                        answer.total.count.lower == answer.total.count.upper && i.lower == i.upper;

@@ -29,12 +29,12 @@ class PlainDatums {
     bool all;      // whether a sum has them
     double round(double sum) const { return all ? std::rint(sum * unit) / unit : sum; }
   };
-  Digits digits_of(const PlainAggregate& a, double sum) const;
+  Digits digits_of(const PlainAggregate& a, const PlainTotal& answer) const;
   // Notes how far it may be off; false: too far. shown: what becomes of the estimate.
   bool is_close(const PlainAggregate& a, const kde::Interval& i, double shown, bool lost_digits);
 
-  bool put_sum(const PlainAggregate& a, const kde::Interval& i, bool is_end, Oid type, Datum* value,
-               bool* is_null);
+  bool put_sum(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
+               Datum* value, bool* is_null);
   bool put_mean(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
                 Datum* value, bool* is_null);
   bool put_extreme(const PlainAggregate& a, double x, Oid type, Datum* value, bool* is_null);

@@ -23,6 +23,11 @@ struct PlainTotal {
   kde::Total total;
   kde::Interval variance = {0, 0, 0};                         // or its root; all NaN for NULL
   double extreme = std::numeric_limits<double>::quiet_NaN();  // NaN: of no row
+  // Of several sources (tally.h): what sums were added up or taken out in all, and the decimals of
+  // what was read.
+  bool together = false;
+  double magnitude = 0;
+  int decimals = 0;
 
   // Of what is counted or added up: the interval of its answer.
   const kde::Interval& interval(PlainAnswer answer) const;

@@ -449,6 +449,51 @@ Judgement judge(Oid relation, const Proof& proof) {
   return out;
 }
 
+bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
+  if (why_unknown(proof) != Unproven::no || snapshots_may_age()) return false;
+  const Noted noted = {proof.lsn, proof.all_set, proof.all_ended};
+  int seen = 0, k = 0;
+  const Unproven why = for_leaves(relation, [&](Relation rel) -> Unproven {
+    const Oid leaf = RelationGetRelid(rel);
+    if (seen == proof.leaves || proof.leaf[seen].relation != leaf) return Unproven::other_leaves;
+    const ProofLeaf& then = proof.leaf[seen++];
+    if (then.file != file_of(rel)) return Unproven::other_file;
+    while (k < n && stretch[k].leaf < leaf) ++k;
+    const int first = k;
+    const BlockNumber now = RelationGetNumberOfBlocks(rel);
+    // Those that VACUUM cut off are no more what they were.
+    for (; k < n && stretch[k].leaf == leaf; ++k) {
+      Stretch& s = stretch[k];
+      if (s.end == InvalidBlockNumber) s.end = Max(s.first, now);
+      s.changed = s.end > s.first && s.end > Min(now, then.blocks);
+    }
+    int at = first;
+    const auto note = [&](BlockNumber block) {
+      if (at == k || block < stretch[at].first) at = first;
+      while (at < k && stretch[at].end <= block) ++at;
+      if (at == k || block < stretch[at].first) return false;
+      return stretch[at].changed = true;
+    };
+    const BlockNumber same = Min(then.blocks, now);
+    if (!for_unproven(rel, same, noted, note)) return Unproven::being_changed;
+    const auto holds = [&](BlockNumber block) {
+      for (int i = first; i < k; ++i)
+        if (stretch[i].first <= block && block < stretch[i].end) return true;
+      return false;
+    };
+    // Stretches of a leaf have no gaps between them.
+    const BlockNumber end = Max(then.blocks, now);
+    // Its lock is kept: what is read of it is read later.
+    for (int i = first; i < k; ++i) {
+      if (!stretch[i].changed) continue;
+      if (!ConditionalLockRelationOid(leaf, AccessShareLock)) return Unproven::being_changed;
+      break;
+    }
+    return same == end || (holds(same) && holds(end - 1)) ? Unproven::no : Unproven::being_changed;
+  });
+  return why == Unproven::no && seen == proof.leaves;
+}
+
 bool is_unchanged(Oid relation, const Proof& proof, Oid columns_of) {
   if (why_unknown(proof) != Unproven::no) return false;
   Sum sum;

@@ -160,6 +160,20 @@ Proof unproven(Unproven why, Proof proof);
 // twentieth of a session's time. What it read of a page is remembered until that is stamped again.
 Judgement judge(Oid relation, const Proof& proof);
 
+// Blocks [first, end) of a leaf.
+struct Stretch {
+  Oid leaf;
+  BlockNumber first, end;
+  bool changed;
+};
+
+// Where a judgement says that rows changed, under the same snapshot: which of those stretches, in the
+// order of their leaves and blocks, have a block that is not proven, and what came behind them.
+// stretch: the last of a leaf, whose end is not known (InvalidBlockNumber), gets it, and is changed
+// where it has a block. Leaves with such stretches stay locked until the transaction ends. False:
+// others changed, too, or nobody knows.
+bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n);
+
 // Whether nothing changed, for who has time: reads as many headers as may prove it, up to the first
 // that does not.
 // columns_of: the relation whose columns were read, of a part of it; invalid: `relation`.

@@ -310,6 +310,37 @@ double count_unproven(Relation rel, BlockNumber blocks, const Noted& proof, Head
   return unproven;
 }
 
+bool for_unproven(Relation rel, BlockNumber blocks, const Noted& proof,
+                  kde::FunctionRef<bool(BlockNumber)> visit) {
+  static const uint8 no_bits[kMapBytes] = {};
+  static MapPage page;
+  bool all = true;
+  for_map_pages(blocks, [&](BlockNumber first, BlockNumber of, Buffer* buffer) {
+    const auto take = [&](BlockNumber, BlockNumber, const uint8* bits, XLogRecPtr stamp) {
+      memcpy(page.bits, bits != nullptr ? bits : no_bits, kMapBytes);
+      page.stamp = stamp;
+    };
+    look_at_map_page(rel, first, of, buffer, take);
+    const Remembered* known = recall(rel, first, proof.lsn);
+    const bool is_known = known != nullptr && known->stamp == page.stamp;
+    const uint8* changed = known != nullptr && known->any_changed ? known->changed : no_bits;
+    const bool by_map = page.stamp <= proof.lsn || (is_known && known->all);
+    const auto is_proven = [&](BlockNumber block) {
+      if (is_set(page.bits, block)) return is_known && is_set(known->proven, block);
+      return proof.all_ended && !is_set(changed, block) &&
+             lsn_of_block(rel, first + block) <= proof.lsn;
+    };
+    const auto look = [&](BlockNumber block) {
+      CHECK_FOR_INTERRUPTS();
+      return all = is_proven(block) || visit(first + block);
+    };
+    for_bits(page.bits, of, false, look);
+    if (all && !by_map) for_bits(page.bits, of, true, look);
+    return all;
+  });
+  return all;
+}
+
 // Line pointers of blocks: no snapshot sees more rows in them.
 double count_line_pointers(Relation rel, BlockNumber first, BlockNumber end) {
   double pointers = 0;

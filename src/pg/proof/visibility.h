@@ -4,6 +4,8 @@
 
 #include "pg/base/pg.h"
 
+#include "core/function_ref.h"
+
 extern "C" {
 #include "access/xlogdefs.h"
 #include "storage/block.h"
@@ -40,6 +42,12 @@ struct Sum {
 // remembered until it is stamped again.
 double count_unproven(Relation rel, BlockNumber blocks, const Noted& proof, Headers* headers,
                       Sum* sum);
+
+// Calls visit(block) for each of the first blocks that is not proven, until it returns false, as
+// far as count_unproven() has read headers of blocks whose bits are set. Whether it never did.
+// visit: reads no map.
+bool for_unproven(Relation rel, BlockNumber blocks, const Noted& proof,
+                  kde::FunctionRef<bool(BlockNumber)> visit);
 
 // Of the first blocks those whose bits are clear.
 BlockNumber count_clear(Relation rel, BlockNumber blocks);

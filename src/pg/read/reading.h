@@ -8,6 +8,11 @@
 
 #include "core/kde.h"
 
+extern "C" {
+#include "storage/block.h"
+#include "utils/snapshot.h"
+}
+
 namespace kde_pg {
 
 struct ScanOptions {
@@ -22,6 +27,10 @@ struct ScanOptions {
   bool by_query = false;  // the whole tree by one query, whose policies apply
   // One leaf of the tree alone, by leaf_relations(); invalid: all.
   Oid leaf = InvalidOid;
+  // Of a leaf that is read by block, the blocks [first_block, end_block) alone, every row of them as
+  // another scan's snapshot sees it; null: all, under one of its own.
+  Snapshot snapshot = nullptr;
+  BlockNumber first_block = 0, end_block = 0;
 };
 
 // rows_per_row_read is 1 exactly when every row was read.
@@ -32,6 +41,9 @@ struct ScanResult : kde::ReadShare {
   double table_rows = -1;
   bool elsewhere = false;  // queries see other rows than the tables'; those were read
   Proof proof;             // of the rows; in the caller's memory context
+  // Under which every row was read, of leaves that are read by block, if Reading::keep_snapshot:
+  // registered, to be unregistered by who asked for it. Null: none.
+  Snapshot snapshot = nullptr;
 };
 
 // What a scan reads for one of those that it serves, and what came of it.
@@ -40,6 +52,7 @@ struct Reading {
   const kde::ValueType* value_types = nullptr;  // of its columns
   ScanOptions options;
   RowSink* sink = nullptr;
+  bool keep_snapshot = false;
   bool done = false;
   ScanResult result;
   // What the sink said, of one of several; then it did not get all rows. Of one by itself that is an

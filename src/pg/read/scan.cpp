@@ -37,6 +37,18 @@ namespace {
 // The blocks' choice and the sampler get the same seed; their streams must differ.
 constexpr uint64 kSeedSalt = UINT64CONST(0x9e3779b97f4a7c15);
 
+// Every row of a stretch of its blocks.
+void read_stretch(Scan* s, Relation rel) {
+  const BlockNumber end = Min(s->options.end_block, RelationGetNumberOfBlocks(rel));
+  if (s->options.first_block >= end) return;
+  TupleTableSlot* slot = table_slot_create(rel, nullptr);
+  TableScanDesc scan = begin_block_scan(rel, s->snapshot);
+  set_block_range(scan, s->options.first_block, end);
+  while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) s->readers.take(slot);
+  table_endscan(scan);
+  ExecDropSingleTupleTableSlot(slot);
+}
+
 // Every row, or each with probability `keep`.
 void read_whole(Scan* s, const Leaf& leaf, Relation rel, double keep) {
   BlockNumber block = InvalidBlockNumber;
@@ -123,6 +135,7 @@ void read_blocks(Scan* s, Relation rel, uint64 count) {
 }
 
 void read_leaf(Scan* s, const Leaf& leaf, Relation rel) {
+  if (s->options.snapshot != nullptr) return read_stretch(s, rel);
   const char* query = leaf.by_query ? query_of(*s, rel, leaf.with_descendants) : nullptr;
   if (s->every_row || !leaf.by_block) {
     const double keep =
@@ -175,6 +188,13 @@ void read_rows_of(Scan* s) {
   }
 }
 
+// Whether blocks of all leaves could be read alone.
+bool are_by_block(const Scan& s) {
+  for (int i = 0; i < s.leaves; ++i)
+    if (!s.leaf[i].by_block) return false;
+  return s.leaves > 0;
+}
+
 // What it says of each: of *all all but rows met.
 void note_result(Scan* s, const ScanResult& all) {
   bool by_query = s->by_cells || s->by_values;
@@ -185,6 +205,8 @@ void note_result(Scan* s, const ScanResult& all) {
     Served* served = &s->served[i];
     Reading* reading = served->reading;
     reading->result = all;
+    if (reading->keep_snapshot && s->every_row && all.proof.known && are_by_block(*s))
+      reading->result.snapshot = RegisterSnapshot(s->snapshot);
     // Before rows are looked up again.
     if (!by_query && served->key.has_filter())
       reading->result.table_rows =

@@ -214,6 +214,12 @@ void begin(Scan* s, MemoryContext caller, Proof* proof) {
   // The caller may have waited for the table, or for another session's fit of the same columns: the
   // statement's snapshot would then show older rows than those already fitted, or none after
   // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
+  if (s->options.snapshot != nullptr) {
+    PushActiveSnapshot(s->options.snapshot);
+    s->snapshot = GetActiveSnapshot();
+    *proof = unproven(Unproven::not_noted, 0);
+    return;
+  }
   const bool old = IsolationUsesXactSnapshot();
   const ProofBegun begun = begin_proof(RelationGetRelid(s->root));
   PushActiveSnapshot(old ? GetTransactionSnapshot() : GetLatestSnapshot());
@@ -312,7 +318,7 @@ namespace {
 
 // Where rows are on other servers a query might look for the aggregate there.
 bool may_aggregate(const Scan& s) {
-  bool all = (!s.elsewhere || s.beneath) && !s.options.by_query;
+  bool all = (!s.elsewhere || s.beneath) && !s.options.by_query && s.options.snapshot == nullptr;
   for (int i = 0; i < s.n; ++i) all = all && s.served[i].reading->options.every_row;
   return all;
 }

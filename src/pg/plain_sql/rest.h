@@ -1,0 +1,64 @@
+// The exact part of an answer by a density: what the statement asks of the rows in some stretches of
+// blocks, those that the density does not know as they are now.
+//
+// Beside the exact plan the custom node has a second one: the server's own aggregation, with the
+// statement's conditions and groups, above a scan that reads the table's leaves in those stretches
+// alone, under the statement's snapshot. It begins when it is first wanted, and EXPLAIN does not show
+// it. Its columns are the node's: what the query is grouped by, then the rows, and of each aggregate
+// its values and their sum.
+#pragma once
+
+#include "pg/plain_sql/query.h"
+#include "pg/proof/proof.h"
+
+#include "core/function_ref.h"
+
+extern "C" {
+#include "nodes/execnodes.h"
+}
+
+namespace kde_pg {
+
+struct PlainPlan;
+
+// Null where it cannot be had: aggregates other than of counts, sums and means; groups that are not
+// hashed; system columns; subqueries. input: the table's rows.
+Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const PlainQuery& query);
+
+// What it finds of an aggregate.
+struct RestTotal {
+  double values = 0, sum = 0;
+  int decimals = 0;  // of the sum; -1: as many as the type has
+};
+
+struct RestRow {
+  const Datum* values;  // of the node's columns that the query is grouped by, in their order
+  const bool* nulls;
+  double rows;
+  const RestTotal* total;  // of each aggregate
+};
+
+// The plan, when it runs. Trivially destructible; zeroed: there is none.
+class PlainRest {
+ public:
+  void begin(Plan* plan, PlanState* parent) {
+    plan_ = plan;
+    parent_ = parent;
+  }
+  bool is_there() const { return plan_ != nullptr; }
+  // Of those that are changed, whose leaves are locked. Calls visit(row) for each row of the plan.
+  void read(const PlainPlan& asked, const Stretch* stretch, int n,
+            kde::FunctionRef<void(const RestRow&)> visit);
+  void note_parameters();
+  void end();
+
+ private:
+  Plan* plan_;
+  PlanState* parent_;
+  PlanState* state_;
+};
+
+// Once, from _PG_init.
+void register_rest();
+
+}  // namespace kde_pg

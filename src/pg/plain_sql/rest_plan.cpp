@@ -1,0 +1,178 @@
+// The path of the exact part of an answer; see rest.h.
+#include "pg/plain_sql/rest_node.h"
+
+extern "C" {
+#include "catalog/pg_aggregate.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_agg.h"
+#include "utils/fmgroids.h"
+#include "utils/syscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// Groups of rows that came lately; a guess.
+constexpr double kRows = 1000;
+
+Plan* plan_scan(PlannerInfo*, RelOptInfo* rel, CustomPath* path, List* tlist, List* clauses,
+                List*) {
+  auto* scan = makeNode(CustomScan);
+  scan->scan.plan.targetlist = tlist;
+  scan->scan.plan.qual = extract_actual_clauses(clauses, false);
+  scan->scan.scanrelid = rel->relid;
+  scan->flags = path->flags;
+  scan->methods = &rest_scan_methods;
+  return &scan->scan.plan;
+}
+
+const CustomPathMethods path_methods = {kRestName, plan_scan, nullptr};
+
+// Numbers of Aggrefs are those of their plan's alone.
+class RestTarget {
+ public:
+  RestTarget(const PathTarget* asked) : asked_(asked) {}
+
+  PathTarget* target = create_empty_pathtarget();
+
+  void add_group(Node* node) {
+    Index reference = 0;
+    int i = 0;
+    for (Node* expression : of_list<Node>(asked_->exprs)) {
+      if (equal(expression, node)) reference = get_pathtarget_sortgroupref(asked_, i);
+      ++i;
+    }
+    add_column_to_pathtarget(target, reinterpret_cast<Expr*>(node), reference);
+  }
+  void add_rows() {
+    Aggref* count = new_aggregate(F_COUNT_, INT8OID);
+    count->aggstar = true;
+    count->aggkind = AGGKIND_NORMAL;
+  }
+  void add_values(const Aggref& of) {
+    Aggref* count = new_aggregate(F_COUNT_ANY, INT8OID);
+    count->aggargtypes = list_make1_oid(exprType(argument_of(of)));
+    count->args = static_cast<List*>(copyObjectImpl(of.args));
+  }
+  // False: of a type whose sums are not known here.
+  bool add_sum(const Aggref& of) {
+    Node* value = argument_of(of);
+    Oid function, type, result;
+    switch (type = getBaseType(exprType(value))) {
+      case INT2OID:
+        function = F_SUM_INT2, result = INT8OID;
+        break;
+      case INT4OID:
+        function = F_SUM_INT4, result = INT8OID;
+        break;
+      case INT8OID:
+        function = F_SUM_INT8, result = NUMERICOID;
+        break;
+      case NUMERICOID:
+        function = F_SUM_NUMERIC, result = NUMERICOID;
+        break;
+      case FLOAT4OID:  // whose own sum has six digits
+        value = reinterpret_cast<Node*>(makeFuncExpr(F_FLOAT8_FLOAT4, FLOAT8OID, list_make1(value),
+                                                     InvalidOid, InvalidOid, COERCE_IMPLICIT_CAST));
+        type = FLOAT8OID;
+        [[fallthrough]];
+      case FLOAT8OID:
+        function = F_SUM_FLOAT8, result = FLOAT8OID;
+        break;
+      default:
+        return false;
+    }
+    Aggref* sum = new_aggregate(function, result);
+    sum->aggargtypes = list_make1_oid(type);
+    sum->args = list_make1(makeTargetEntry(
+        static_cast<Expr*>(copyObjectImpl(reinterpret_cast<Expr*>(value))), 1, nullptr, false));
+    return true;
+  }
+
+ private:
+  static Node* argument_of(const Aggref& of) {
+    return reinterpret_cast<Node*>(linitial_node(TargetEntry, of.args)->expr);
+  }
+
+  Aggref* new_aggregate(Oid function, Oid type) {
+    auto* out = makeNode(Aggref);
+    out->aggfnoid = function;
+    out->aggtype = type;
+    HeapTuple row = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for aggregate %u", function);
+    out->aggtranstype = reinterpret_cast<Form_pg_aggregate>(GETSTRUCT(row))->aggtranstype;
+    ReleaseSysCache(row);
+    out->aggkind = AGGKIND_NORMAL;
+    out->aggsplit = AGGSPLIT_SIMPLE;
+    out->aggno = out->aggtransno = aggregates_++;
+    out->location = -1;
+    add_column_to_pathtarget(target, reinterpret_cast<Expr*>(out), 0);
+    return out;
+  }
+
+  const PathTarget* asked_;
+  int aggregates_ = 0;
+};
+
+// The aggregate itself where an end of its interval is asked for.
+const Aggref* aggregate_of(const PlainAggregate& of) {
+  auto* node = reinterpret_cast<Node*>(of.node);
+  if (of.end != PlainEnd::none) node = static_cast<Node*>(linitial(castNode(FuncExpr, node)->args));
+  return IsA(node, Aggref) ? castNode(Aggref, node) : nullptr;
+}
+
+bool add_aggregate(const PlainAggregate& of, RestTarget* to) {
+  const Aggref* aggregate = aggregate_of(of);
+  if (aggregate == nullptr || of.answer > PlainAnswer::avg) return false;
+  if (of.answer == PlainAnswer::rows || of.answer == PlainAnswer::ones) return true;
+  to->add_values(*aggregate);
+  return of.answer == PlainAnswer::values || to->add_sum(*aggregate);
+}
+
+// What a scan of the table by this node has: its own columns, and nothing to compute by a plan.
+bool may_scan(RelOptInfo* input) {
+  Bitmapset* columns = nullptr;
+  List* clauses = extract_actual_clauses(input->baserestrictinfo, false);
+  pull_varattnos(reinterpret_cast<Node*>(clauses), input->relid, &columns);
+  pull_varattnos(reinterpret_cast<Node*>(input->reltarget->exprs), input->relid, &columns);
+  const int least = bms_next_member(columns, -1);
+  return (least < 0 || least > -FirstLowInvalidHeapAttributeNumber) &&
+         !contain_subplans(reinterpret_cast<Node*>(clauses)) &&
+         !contain_subplans(reinterpret_cast<Node*>(input->reltarget->exprs));
+}
+
+}  // namespace
+
+Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const PlainQuery& query) {
+  if (input->reloptkind != RELOPT_BASEREL || query.null_of >= 0 || !may_scan(input)) return nullptr;
+  List* groups = processed_groups(root);
+  if (!grouping_is_hashable(groups)) return nullptr;
+  RestTarget columns(output->reltarget);
+  for (int i = 0; i < query.groups(); ++i)
+    if ((query.by_groups >> i & 1) != 0) columns.add_group(query.group[i]);
+  if (query.bucket != nullptr) columns.add_group(query.bucket);
+  columns.add_rows();
+  for (const PlainAggregate* a : of_list<const PlainAggregate>(query.aggregates))
+    if (!add_aggregate(*a, &columns)) return nullptr;
+
+  auto* scan = makeNode(CustomPath);
+  scan->path.pathtype = T_CustomScan;
+  scan->path.parent = input;
+  scan->path.pathtarget = input->reltarget;
+  scan->path.rows = kRows;
+  scan->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+  scan->methods = &path_methods;
+  AggClauseCosts costs = {};
+  return reinterpret_cast<Path*>(create_agg_path(root, output, &scan->path, columns.target,
+                                                 groups != NIL ? AGG_HASHED : AGG_PLAIN,
+                                                 AGGSPLIT_SIMPLE, groups, NIL, &costs, kRows));
+}
+
+}  // namespace kde_pg

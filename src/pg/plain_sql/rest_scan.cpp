@@ -1,0 +1,207 @@
+// The run of the exact part of an answer, and the node that scans stretches of blocks; see rest.h.
+// The node's rows are those of the table that the query names, whatever leaf they lie in.
+#include "pg/plain_sql/plan_fields.h"
+#include "pg/plain_sql/rest_node.h"
+#include "pg/read/block_range.h"
+#include "pg/values/values.h"
+
+extern "C" {
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/tupconvert.h"
+#include "executor/executor.h"
+#include "optimizer/optimizer.h"
+#include "storage/bufmgr.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+struct RestScan {
+  CustomScanState css;
+  AttrNumber attributes;  // as far as rows have to be taken apart
+  const Stretch* stretch;
+  int stretches, next;
+  // Of the stretch that is read; null: none.
+  Relation leaf;
+  TableScanDesc scan;
+  TupleTableSlot* slot;
+  TupleConversionMap* map;  // null: as the table's own
+};
+
+extern const CustomExecMethods exec_methods;
+
+Node* create_state(CustomScan*) {
+  auto* s = static_cast<RestScan*>(palloc0(sizeof(RestScan)));
+  s->css.ss.ps.type = T_CustomScanState;
+  s->css.methods = &exec_methods;
+  return reinterpret_cast<Node*>(s);
+}
+
+void begin(CustomScanState* css, EState*, int) {
+  const auto* scan = castNode(CustomScan, css->ss.ps.plan);
+  Bitmapset* columns = nullptr;
+  for (List* of : {scan->scan.plan.targetlist, scan->scan.plan.qual})
+    pull_varattnos(reinterpret_cast<Node*>(of), scan->scan.scanrelid, &columns);
+  int last = -1;
+  for (int i = -1; (i = bms_next_member(columns, i)) >= 0;) last = i;
+  auto* s = reinterpret_cast<RestScan*>(css);
+  s->attributes = static_cast<AttrNumber>(Max(last + FirstLowInvalidHeapAttributeNumber, 0));
+}
+
+void close_leaf(RestScan* s) {
+  if (s->leaf == nullptr) return;
+  table_endscan(s->scan);
+  ExecDropSingleTupleTableSlot(s->slot);
+  if (s->map != nullptr) free_conversion_map(s->map);
+  // The lock is the transaction's.
+  table_close(s->leaf, NoLock);
+  s->leaf = nullptr;
+}
+
+// False: there is none.
+bool next_stretch(RestScan* s) {
+  while (s->next < s->stretches) {
+    const Stretch& stretch = s->stretch[s->next++];
+    if (!stretch.changed) continue;
+    if (s->leaf != nullptr && RelationGetRelid(s->leaf) != stretch.leaf) close_leaf(s);
+    if (s->leaf == nullptr) {
+      Relation root = s->css.ss.ss_currentRelation;
+      s->leaf = table_open(stretch.leaf, NoLock);
+      s->slot = table_slot_create(s->leaf, nullptr);
+      s->scan = begin_block_scan(s->leaf, s->css.ss.ps.state->es_snapshot);
+      s->map = stretch.leaf == RelationGetRelid(root)
+                   ? nullptr
+                   : convert_tuples_by_name(RelationGetDescr(s->leaf), RelationGetDescr(root));
+    }
+    const BlockNumber end = Min(stretch.end, RelationGetNumberOfBlocks(s->leaf));
+    if (stretch.first >= end) continue;
+    set_block_range(s->scan, stretch.first, end);
+    return true;
+  }
+  close_leaf(s);
+  return false;
+}
+
+// Of the table's own form, as a virtual row, whose values lie where the leaf's row does.
+TupleTableSlot* as_own(const RestScan* s) {
+  TupleTableSlot* out = s->css.ss.ss_ScanTupleSlot;
+  if (s->map != nullptr) return execute_attr_map_slot(s->map->attrMap, s->slot, out);
+  slot_getsomeattrs(s->slot, s->attributes);
+  ExecClearTuple(out);
+  const int all = out->tts_tupleDescriptor->natts;
+  for (int i = 0; i < all; ++i) {
+    const bool is_read = i < s->attributes;
+    out->tts_values[i] = is_read ? s->slot->tts_values[i] : 0;
+    out->tts_isnull[i] = !is_read || s->slot->tts_isnull[i];
+  }
+  return ExecStoreVirtualTuple(out);
+}
+
+TupleTableSlot* next_row(ScanState* state) {
+  auto* s = reinterpret_cast<RestScan*>(state);
+  while (s->leaf != nullptr || next_stretch(s)) {
+    CHECK_FOR_INTERRUPTS();
+    if (table_scan_getnextslot_tidrange(s->scan, ForwardScanDirection, s->slot)) return as_own(s);
+    if (!next_stretch(s)) break;
+  }
+  return nullptr;
+}
+
+bool recheck(ScanState*, TupleTableSlot*) { return true; }
+
+TupleTableSlot* execute(CustomScanState* css) { return ExecScan(&css->ss, next_row, recheck); }
+
+void end_scan(CustomScanState* css) { close_leaf(reinterpret_cast<RestScan*>(css)); }
+
+void rescan(CustomScanState* css) {
+  auto* s = reinterpret_cast<RestScan*>(css);
+  close_leaf(s);
+  s->next = 0;
+  ExecScanReScan(&css->ss);
+}
+
+const CustomExecMethods exec_methods = {kRestName, begin,   execute, end_scan, rescan,
+                                        nullptr,   nullptr, nullptr, nullptr,  nullptr,
+                                        nullptr,   nullptr, nullptr};
+
+// Null where a condition that no row meets stands in its place.
+RestScan* scan_beneath(PlanState* state) {
+  for (; state != nullptr; state = outerPlanState(state))
+    if (IsA(state, CustomScanState) &&
+        reinterpret_cast<CustomScanState*>(state)->methods == &exec_methods)
+      return reinterpret_cast<RestScan*>(state);
+  return nullptr;
+}
+
+int decimals_of(Datum numeric) {
+  const Datum scale = DirectFunctionCall1(numeric_scale, numeric);
+  return DatumGetInt32(scale);
+}
+
+}  // namespace
+
+const CustomScanMethods rest_scan_methods = {kRestName, create_state};
+
+void PlainRest::read(const PlainPlan& asked, const Stretch* stretch, int n,
+                     kde::FunctionRef<void(const RestRow&)> visit) {
+  if (state_ == nullptr) {
+    EState* estate = parent_->state;
+    MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+    state_ = ExecInitNode(plan_, estate, 0);
+    MemoryContextSwitchTo(caller);
+  } else if (state_->chgParam == nullptr) {
+    ExecReScan(state_);
+  }
+  if (RestScan* scan = scan_beneath(state_)) {
+    scan->stretch = stretch;
+    scan->stretches = n;
+    scan->next = 0;
+  }
+  auto* total =
+      static_cast<RestTotal*>(palloc(sizeof(RestTotal) * static_cast<Size>(asked.aggregates + 1)));
+  const int keys =
+      __builtin_popcount(static_cast<unsigned>(asked.by_groups)) + (asked.by_bucket ? 1 : 0);
+  for (;;) {
+    TupleTableSlot* slot = ExecProcNode(state_);
+    if (TupIsNull(slot)) break;
+    slot_getallattrs(slot);
+    int at = keys;
+    const double rows = static_cast<double>(DatumGetInt64(slot->tts_values[at++]));
+    for (int k = 0; k < asked.aggregates; ++k) {
+      const PlainAnswer answer = asked.aggregate[k].answer;
+      total[k] = {rows, 0, 0};
+      if (answer == PlainAnswer::rows || answer == PlainAnswer::ones) continue;
+      total[k].values = static_cast<double>(DatumGetInt64(slot->tts_values[at++]));
+      if (answer == PlainAnswer::values) continue;
+      const Datum sum = slot->tts_values[at];
+      const bool is_null = slot->tts_isnull[at];
+      const Oid type = TupleDescAttr(slot->tts_tupleDescriptor, at)->atttypid;
+      ++at;
+      total[k].decimals = type == FLOAT8OID ? -1 : 0;
+      if (is_null) continue;
+      if (type == NUMERICOID) total[k].decimals = decimals_of(sum);
+      total[k].sum = type == FLOAT8OID ? DatumGetFloat8(sum)
+                     : type == INT8OID ? static_cast<double>(DatumGetInt64(sum))
+                                       : value_to_double(kde::ValueType::numeric, sum);
+    }
+    visit({slot->tts_values, slot->tts_isnull, rows, total});
+  }
+}
+
+void PlainRest::note_parameters() {
+  if (state_ == nullptr) return;
+  if (parent_->chgParam != nullptr) UpdateChangedParamSet(state_, parent_->chgParam);
+}
+
+void PlainRest::end() {
+  if (state_ != nullptr) ExecEndNode(state_);
+  state_ = nullptr;
+}
+
+void register_rest() { RegisterCustomScanMethods(&rest_scan_methods); }
+
+}  // namespace kde_pg

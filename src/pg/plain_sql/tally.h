@@ -1,0 +1,50 @@
+// Answers that are put together from several sources: a density, those of stretches of blocks, which
+// are taken out, and rows that were read. Each has totals for some of the answer's rows.
+// Internal to src/pg/plain_sql.
+#pragma once
+
+#include "pg/plain_sql/query_rows.h"
+#include "pg/plain_sql/rest.h"
+
+extern "C" {
+#include "utils/typcache.h"
+}
+
+namespace kde_pg {
+
+class PlainTally {
+ public:
+  struct Entry {
+    PlainRow* row;  // what the query is by; the rest is NULL
+    uint32 hash;
+    kde::Interval there;  // rows
+    PlainTotal* answers;  // of each aggregate
+  };
+
+  explicit PlainTally(const PlainState& state) : state_(state) {}
+
+  // Of a density, which outlives nothing: `there` rows and their answers; out: they are taken out.
+  void add(const PlainRow& key, const kde::Interval& there, const PlainTotal* answers, bool out);
+  void add(const RestRow& row);
+  // Entry*, in the order in which they came.
+  List* entries() const { return entries_; }
+
+ private:
+  void begin();
+  Entry* entry_of(const PlainRow& key);
+  bool is_same(const PlainRow& a, const PlainRow& b) const;
+  uint32 hash_of(const PlainRow& key) const;
+  void grow();
+
+  const PlainState& state_;
+  List* entries_ = NIL;
+  Entry** slot_ = nullptr;  // a power of two of them, half empty
+  uint32 slots_ = 0;
+  // What the query is by.
+  int columns_ = -1;
+  int column_[kde::kMaxGroupBy + 1];
+  TypeCacheEntry* type_[kde::kMaxGroupBy + 1];
+  Oid collation_[kde::kMaxGroupBy + 1];
+};
+
+}  // namespace kde_pg
