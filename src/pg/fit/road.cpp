@@ -134,8 +134,6 @@ void Road::begin_again() {
 }
 
 void Road::end() {
-  if (context_ != nullptr && scan().snapshot != nullptr) UnregisterSnapshot(scan().snapshot);
-  reading_.result.snapshot = nullptr;
   if (context_ != nullptr) MemoryContextDelete(context_);
   context_ = nullptr;
 }
@@ -179,6 +177,7 @@ void Road::read(Road* const* roads, int n, Relation relation, bool to_store) {
     const auto end = std::partition(left, left + size, [](Road* road) { return road->is_read(); });
     if (to_store)
       settle_counters(relation, left[0]->scan(), left[0]->request_->operation, &counters);
+    fit_last_blocks(left, static_cast<int>(end - left), relation);
     const double each_ms = elapsed_ms(start) / static_cast<double>(end - left);
     std::for_each(left, end, [&](Road* road) {
       road->counters_ = counters;
@@ -187,6 +186,63 @@ void Road::read(Road* const* roads, int n, Relation relation, bool to_store) {
   }
   pfree(reading);
   pfree(left);
+}
+
+void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptStretch& stretch) {
+  auto* part = static_cast<Road*>(palloc(sizeof(Road) * n));
+  auto** parts = static_cast<Road**>(palloc(sizeof(Road*) * n));
+  for (int k = 0; k < n; ++k) {
+    parts[k] = new (&part[k]) Road;
+    DensityRequest* own = new (palloc(sizeof(DensityRequest))) DensityRequest(*roads[k]->request_);
+    own->bytes = kBytesOfStretch;
+    part[k].begin(*own);
+    ScanOptions& options = part[k].reading_.options;
+    options.every_row = true;
+    options.leaf = stretch.leaf;
+    options.snapshot = roads[k]->scan().snapshot;
+    options.first_block = stretch.first;
+    options.end_block = stretch.end;
+  }
+  read(parts, n, relation, false);
+  finish(parts, n);
+  const auto has_values = [](const Road* road) { return road->nothing_to_fit() == nullptr; };
+  const auto full = static_cast<int>(std::partition(parts, parts + n, has_values) - parts);
+  if (full > 0) fit(parts, full);
+  for (int k = 0; k < n; ++k) {
+    MemoryContext caller = MemoryContextSwitchTo(roads[k]->context_);
+    const bool is_empty = part[k].why_ != nullptr;
+    const Estimate* of_column = is_empty ? nullptr : part[k].estimate_->of_column();
+    const auto keep = [&](const Estimate* estimate, List** in) {
+      auto* kept = static_cast<KeptStretch*>(palloc(sizeof(KeptStretch)));
+      *kept = stretch;
+      if (estimate != nullptr)
+        kept->density = reinterpret_cast<struct varlena*>(
+            DatumGetPointer(density_to_datum(estimate->density())));
+      *in = lappend(*in, kept);
+    };
+    keep(is_empty ? nullptr : part[k].estimate_, &roads[k]->stretches_);
+    keep(of_column, &roads[k]->stretches_of_column_);
+    MemoryContextSwitchTo(caller);
+    part[k].end();
+  }
+  pfree(parts);
+  pfree(part);
+}
+
+// All of a scan, which have its snapshot.
+void Road::fit_last_blocks(Road* const* roads, int n, Relation relation) {
+  auto** with = static_cast<Road**>(palloc(sizeof(Road*) * n));
+  int size = 0;
+  for (int k = 0; k < n; ++k)
+    if (roads[k]->scan().snapshot != nullptr) with[size++] = roads[k];
+  List* stretches = size > 0 ? stretches_of(with[0]->scan().proof) : NIL;
+  for (const KeptStretch* stretch : of_list<const KeptStretch>(stretches))
+    fit_stretch(with, size, relation, *stretch);
+  for (int k = 0; k < size; ++k) {
+    UnregisterSnapshot(with[k]->scan().snapshot);
+    with[k]->reading_.result.snapshot = nullptr;
+  }
+  pfree(with);
 }
 
 void Road::read(Relation relation, const ScanOptions& options, bool to_store) {
@@ -281,7 +337,7 @@ void Road::fit() {
   fit(roads, 1);
 }
 
-void Road::store(const DensityRequest& request, const Estimate& estimate, bytea* stretches,
+void Road::store(const DensityRequest& request, const Estimate& estimate, List* stretches,
                  DensityFit* fit) const {
   const DensityKey& key = request.key;
   *fit = {};
@@ -292,7 +348,7 @@ void Road::store(const DensityRequest& request, const Estimate& estimate, bytea*
   fit->bytes = estimate.density().size();
   record.request = request.asked;
   record.proof = scan().proof;
-  record.stretches = stretches;
+  record.stretches = stretches_to_bytes(stretches);
   record.counters = counters_;
   record.scan_ms = scan_ms_;
   record.select_ms += chosen_.abandoned_ms;
@@ -312,11 +368,8 @@ void Road::store(const DensityRequest& request, const Estimate& estimate, bytea*
 
 void Road::store(DensityFit* fit) const {
   const DensityRequest& request = *request_;
+  store(request, *estimate_, stretches_, fit);
   const Estimate* of_column = estimate_->of_column();
-  bytea* of_column_stretches = nullptr;
-  bytea* stretches =
-      fit_stretches(request, scan(), of_column != nullptr ? &of_column_stretches : nullptr);
-  store(request, *estimate_, stretches, fit);
   // Not by a refresh: it may have been dropped, or have settings of its own. Nor if another session
   // is fitting it, or the one there is was asked for otherwise.
   if (of_column != nullptr && request.operation == Operation::fit) {
@@ -329,7 +382,7 @@ void Road::store(DensityFit* fit) const {
     const CatalogEntry* before = locked ? catalog_entry(column.key) : nullptr;
     DensityFit beside;
     if (locked && (before == nullptr || is_covered(*before, column)))
-      store(column, *of_column, of_column_stretches, &beside);
+      store(column, *of_column, stretches_of_column_, &beside);
   }
   log_long_fit(request.key, fit->record, fit->sample_rows, begun_);
 }

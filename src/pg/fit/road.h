@@ -4,6 +4,7 @@
 #pragma once
 
 #include "pg/device/device.h"
+#include "pg/catalog/stretches.h"
 #include "pg/fit/estimate.h"
 
 extern "C" {
@@ -76,9 +77,12 @@ class Road {
   };
 
   static void fit_side_by_side(Road* const* roads, int n);
+  // Of those that kept a scan's snapshot, the densities of the table's last blocks.
+  static void fit_last_blocks(Road* const* roads, int n, Relation relation);
+  static void fit_stretch(Road* const* roads, int n, Relation relation, const KeptStretch& stretch);
   bool has_exact_sums() const { return estimate_->sums().sums > 0; }
   void fit_alone();
-  void store(const DensityRequest& request, const Estimate& estimate, bytea* stretches,
+  void store(const DensityRequest& request, const Estimate& estimate, List* stretches,
              DensityFit* fit) const;
 
   const DensityRequest* request_;
@@ -86,6 +90,8 @@ class Road {
   Estimate* estimate_;
   ColumnTypes types_;
   Reading reading_;
+  List* stretches_ = NIL;            // KeptStretch*, of its last blocks
+  List* stretches_of_column_ = NIL;  // the column's own
   double scan_ms_;     // its share
   Counters counters_;  // before the rows were read
   const char* why_ = nullptr;

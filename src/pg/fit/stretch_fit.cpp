@@ -3,52 +3,37 @@
 
 #include "pg/catalog/stretches.h"
 #include "pg/fit/column_fit.h"
-#include "pg/fit/road.h"
-#include "pg/type/density_datum.h"
-
-#include <algorithm>
-
-extern "C" {
-#include "access/table.h"
-}
 
 namespace kde_pg {
 
 namespace {
 
-// Of a leaf a sixteenth is covered, and of a small one all: what its stretches cost beside the fit
-// of the whole.
+// Tables that are covered whole, which is a second scan of them (512 MB); of others the last sixteenth
+// of the newest leaves.
+constexpr double kMostCovered = 65536;
 constexpr BlockNumber kShare = 16;
-constexpr BlockNumber kSmall = 64;
-constexpr BlockNumber kGrowth = 4;
-// Leaves that have stretches: the newest. Each stretch is some tenths of a millisecond.
 constexpr int kMostLeaves = 16;
+// What is covered before the last blocks is in some so many stretches, of so many blocks at least.
+constexpr double kStretches = 64;
+constexpr BlockNumber kLeastBlocks = 64;
+constexpr BlockNumber kGrowth = 4;
 
-// Appends the leaf's, as blocks alone, in their order.
-List* append_stretches(List* out, const ProofLeaf& leaf) {
-  const BlockNumber most = Min(leaf.blocks, Max(leaf.blocks / kShare, kSmall));
+KeptStretch* new_stretch(const ProofLeaf& leaf, BlockNumber first, BlockNumber end) {
+  auto* out = static_cast<KeptStretch*>(palloc0(sizeof(KeptStretch)));
+  *out = {leaf.relation, first, end, nullptr};
+  return out;
+}
+
+// A leaf's last blocks, so many, in their order.
+List* last_blocks(const ProofLeaf& leaf, BlockNumber most) {
+  List* out = NIL;
   BlockNumber end = leaf.blocks;
-  List* back = NIL;
   for (BlockNumber length = 1; end > leaf.blocks - most; length *= kGrowth) {
-    auto* stretch = static_cast<KeptStretch*>(palloc0(sizeof(KeptStretch)));
     const BlockNumber first = leaf.blocks - Min(length, most);
-    *stretch = {leaf.relation, first, end, nullptr};
-    back = lcons(stretch, back);
+    out = lcons(new_stretch(leaf, first, end), out);
     end = first;
   }
-  return list_concat(out, back);
-}
-
-struct varlena* copy_of(const kde::DensityBytes& density) {
-  return reinterpret_cast<struct varlena*>(DatumGetPointer(density_to_datum(density)));
-}
-
-// Their bytes; null where they take more than a value may.
-bytea* bytes_of(List* stretches, struct varlena** density) {
-  ListCell* cell;
-  foreach (cell, stretches)
-    static_cast<KeptStretch*>(lfirst(cell))->density = density[foreach_current_index(cell)];
-  return stretches_to_bytes(stretches);
+  return out;
 }
 
 }  // namespace
@@ -60,39 +45,20 @@ bool may_have_stretches(const DensityRequest& request) {
           read_column_method(request.asked.method) == kde::Method::automatic);
 }
 
-bytea* fit_stretches(const DensityRequest& request, const ScanResult& scan, bytea** of_column) {
-  if (of_column != nullptr) *of_column = nullptr;
-  if (scan.snapshot == nullptr) return nullptr;
-  Relation relation = table_open(request.key.relation, NoLock);
-  List* stretches = NIL;
-  for (int i = Max(scan.proof.leaves - kMostLeaves, 0); i < scan.proof.leaves; ++i)
-    stretches = append_stretches(stretches, scan.proof.leaf[i]);
-  const Size room = sizeof(struct varlena*) * static_cast<Size>(list_length(stretches) + 1);
-  auto** own = static_cast<struct varlena**>(palloc0(room));
-  auto** column = static_cast<struct varlena**>(palloc0(room));
-  ListCell* cell;
-  foreach (cell, stretches) {
-    const auto* stretch = static_cast<const KeptStretch*>(lfirst(cell));
-    ScanOptions options = scan_options(request);
-    options.every_row = true;
-    options.leaf = stretch->leaf;
-    options.snapshot = scan.snapshot;
-    options.first_block = stretch->first;
-    options.end_block = stretch->end;
-    Road road;
-    road.begin(request);
-    road.read(relation, options, false);
-    if (road.nothing_to_fit() == nullptr) {
-      road.fit();
-      own[foreach_current_index(cell)] = copy_of(road.estimate().density());
-      if (of_column != nullptr)
-        column[foreach_current_index(cell)] = copy_of(road.estimate().of_column()->density());
-    }
-    road.end();
+List* stretches_of(const Proof& proof) {
+  double blocks = 0;
+  for (int i = 0; i < proof.leaves; ++i) blocks += proof.leaf[i].blocks;
+  const bool all = blocks <= kMostCovered;
+  const auto each = static_cast<BlockNumber>(Max(kLeastBlocks, blocks / kStretches));
+  List* out = NIL;
+  for (int i = all ? 0 : Max(proof.leaves - kMostLeaves, 0); i < proof.leaves; ++i) {
+    const ProofLeaf& leaf = proof.leaf[i];
+    const BlockNumber last = Min(leaf.blocks, Max(leaf.blocks / kShare, kLeastBlocks));
+    for (BlockNumber first = 0; all && first < leaf.blocks - last; first += each)
+      out = lappend(out, new_stretch(leaf, first, Min(first + each, leaf.blocks - last)));
+    out = list_concat(out, last_blocks(leaf, last));
   }
-  table_close(relation, NoLock);
-  if (of_column != nullptr) *of_column = bytes_of(stretches, column);
-  return bytes_of(stretches, own);
+  return out;
 }
 
 }  // namespace kde_pg

@@ -1,18 +1,21 @@
-// The densities of a table's last blocks, kept beside that of all its rows (catalog/stretches.h):
-// where rows come and change, in tables that grow, is at their ends. Of each leaf the last block, and
-// before it stretches that end where the table was a quarter as long from its end: so of a change at
-// distance d from the end some 3 d blocks are read in its place.
+// Of which stretches of a table's blocks densities are kept beside that of all its rows
+// (catalog/stretches.h). Where rows come and change, in tables that grow, is at their ends: of each
+// leaf the last block, and before it stretches whose beginning is four times as far from the end as
+// that of the next, so that of a change d blocks from the end at most 4 d are read in its place. Of
+// a table that is not large all other blocks, too, in stretches of the same length.
 #pragma once
 
 #include "pg/fit/estimate.h"
 
 namespace kde_pg {
 
+// Of a stretch's density, what finer cells than those of round ends take at most.
+inline constexpr Size kBytesOfStretch = Size{128} << 10;
+
 // Whether a request's density, if it is of every row, can have rows taken out: it counts them.
 bool may_have_stretches(const DensityRequest& request);
 
-// By the snapshot that a scan of every row kept; null: there are none.
-// of_column: for the column's own density, beside one with groups; null: not wanted.
-bytea* fit_stretches(const DensityRequest& request, const ScanResult& scan, bytea** of_column);
+// Of the leaves that a scan read, KeptStretch* without densities.
+List* stretches_of(const Proof& proof);
 
 }  // namespace kde_pg

@@ -5,6 +5,8 @@
 #include "pg/read/block_range.h"
 #include "pg/values/values.h"
 
+#include <cmath>
+
 extern "C" {
 #include "access/table.h"
 #include "access/tableam.h"
@@ -138,8 +140,7 @@ RestScan* scan_beneath(PlanState* state) {
 }
 
 int decimals_of(Datum numeric) {
-  const Datum scale = DirectFunctionCall1(numeric_scale, numeric);
-  return DatumGetInt32(scale);
+  return DatumGetInt32(DirectFunctionCall1(numeric_min_scale, numeric));
 }
 
 }  // namespace
@@ -183,10 +184,10 @@ void PlainRest::read(const PlainPlan& asked, const Stretch* stretch, int n,
       ++at;
       total[k].decimals = type == FLOAT8OID ? -1 : 0;
       if (is_null) continue;
-      if (type == NUMERICOID) total[k].decimals = decimals_of(sum);
       total[k].sum = type == FLOAT8OID ? DatumGetFloat8(sum)
                      : type == INT8OID ? static_cast<double>(DatumGetInt64(sum))
                                        : value_to_double(kde::ValueType::numeric, sum);
+      if (type == NUMERICOID && std::isfinite(total[k].sum)) total[k].decimals = decimals_of(sum);
     }
     visit({slot->tts_values, slot->tts_isnull, rows, total});
   }

@@ -452,6 +452,8 @@ Judgement judge(Oid relation, const Proof& proof) {
 bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
   if (why_unknown(proof) != Unproven::no || snapshots_may_age()) return false;
   const Noted noted = {proof.lsn, proof.all_set, proof.all_ended};
+  Headers headers = kHeadersOfAnswer;
+  Sum sum;
   int seen = 0, k = 0;
   const Unproven why = for_leaves(relation, [&](Relation rel) -> Unproven {
     const Oid leaf = RelationGetRelid(rel);
@@ -475,6 +477,8 @@ bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
       return stretch[at].changed = true;
     };
     const BlockNumber same = Min(then.blocks, now);
+    // A judgement may be older than the last VACUUM.
+    (void)count_unproven(rel, same, noted, &headers, &sum);
     if (!for_unproven(rel, same, noted, note)) return Unproven::being_changed;
     const auto holds = [&](BlockNumber block) {
       for (int i = first; i < k; ++i)

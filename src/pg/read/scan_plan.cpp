@@ -272,7 +272,8 @@ bool reads_leaves_alike(const Scan& s, const DensityKey& key) {
 // Whether it would read the same rows of them.
 bool reads_rows_alike(const Scan& s, const ScanOptions& o) {
   if (o.as_owner != s.options.as_owner || o.by_query || s.options.by_query ||
-      o.leaf != s.options.leaf)
+      o.leaf != s.options.leaf || o.first_block != s.options.first_block ||
+      o.end_block != s.options.end_block)
     return false;
   bool foreign = false;
   for (int i = 0; i < s.leaves; ++i) foreign |= s.leaf[i].by_query;

@@ -1,0 +1,145 @@
+-- Plain SQL on tables that grow and change: what densities do not know as it is now is read. After
+-- each step every statement says what the exact plan does, and so many are answered.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
+SET search_path = public;
+CREATE SCHEMA growing;
+SET search_path = growing, public;
+SET timezone = 'Europe/Berlin';
+SET kde_aqp.approximate_notice = off;
+
+CREATE FUNCTION rides(first bigint, last bigint) RETURNS TABLE (id bigint, at timestamptz, day date, region text, status text,
+  qty integer, amount numeric(12,2), cost numeric, weight double precision, noted timestamp) LANGUAGE sql AS $$
+  SELECT i, '2026-01-01 00:00+00'::timestamptz + i * interval '7 minutes 0.25 seconds', ('2026-01-01'::date + (i / 205)::integer),
+    CASE WHEN i % 97 > 0 THEN ('{north,east,"south west",west}'::text[])[1 + i * 7919 % 4] END, ('{paid,open,void}'::text[])[1 + i % 3],
+    (i * 104729 % 50)::integer, CASE WHEN i % 31 > 0 THEN (i * 7919 % 100000) / 100.0 END, (i * 31 % 1000) / 1000.0, (i % 64) / 8.0,
+    CASE WHEN i % 5 > 0 THEN '2026-01-01'::timestamp + i * interval '1 hour' END
+  FROM generate_series(first, last) AS i $$;
+CREATE TABLE ride (id bigint, at timestamptz NOT NULL, day date NOT NULL, region text, status text NOT NULL, qty integer,
+  amount numeric(12,2), cost numeric, weight double precision, noted timestamp);
+CREATE TABLE tree (LIKE ride) PARTITION BY RANGE (at);
+CREATE TABLE early PARTITION OF tree FOR VALUES FROM (MINVALUE) TO ('2026-03-01');
+-- Its columns are in another order.
+CREATE TABLE late (note text, region text, noted timestamp, weight double precision, cost numeric, amount numeric(12,2), gone integer, qty integer,
+  status text NOT NULL, day date NOT NULL, at timestamptz NOT NULL, id bigint);
+ALTER TABLE late DROP COLUMN gone, DROP COLUMN note;
+ALTER TABLE tree ATTACH PARTITION late FOR VALUES FROM ('2026-03-01') TO (MAXVALUE);
+INSERT INTO ride SELECT * FROM rides(1, 20000);
+INSERT INTO tree SELECT * FROM rides(1, 20000);
+VACUUM (ANALYZE) ride, tree;
+
+CREATE TABLE statement (query text);
+INSERT INTO statement
+SELECT format(query, t) FROM unnest('{ride,tree}'::text[]) AS t, (VALUES
+  ('SELECT count(*) FROM %s'), ('SELECT count(*), count(amount), sum(amount), avg(amount) FROM %s WHERE at >= ''2026-04-01'''),
+  ('SELECT region, count(*), sum(amount) FROM %s WHERE at < ''2026-02-10'' GROUP BY region'),
+  ('SELECT date_trunc(''day'', at), count(*), sum(amount), sum(qty), avg(qty) FROM %s WHERE at >= ''2026-03-20'' GROUP BY 1'),
+  ('SELECT region, date_trunc(''month'', at), count(*), sum(amount), round(sum(cost), 6), round(sum(weight)::numeric, 6) FROM %s GROUP BY 1, 2'),
+  ('SELECT date_trunc(''hour'', at) AS h, round(sum(cost), 6) FROM %s WHERE at >= ''2026-04-06'' GROUP BY h'),
+  ('SELECT count(*), sum(amount) FROM %s WHERE at >= ''2026-01-05'' AND at < ''2026-04-08'' AND region = ''north'''),
+  ('SELECT count(*), sum(amount) FROM %s WHERE at >= ''2026-02-01'' AND region IN (''east'', ''new'')'),
+  ('SELECT count(*) FROM %s WHERE region IS NULL AND at > ''2026-02-01'''),
+  ('SELECT region FROM %s GROUP BY region HAVING count(*) > 4000'),
+  ('SELECT day, count(*) FROM %s WHERE day BETWEEN ''2026-03-25'' AND ''2026-04-30'' GROUP BY day'),
+  ('SELECT count(*), sum(amount) / count(*) FROM %s WHERE status = ''paid'' AND at >= ''2026-03-01'''),
+  ('SELECT qty, count(*), sum(amount) FROM %s GROUP BY qty'), ('SELECT count(*), sum(amount) FROM %s WHERE qty < 20'),
+  ('SELECT count(*) FROM %s WHERE qty IN (3, 4, 77)'), ('SELECT sum(qty), avg(qty) FROM %s WHERE qty >= 45'),
+  ('SELECT status, count(*), sum(amount) FROM %s GROUP BY status'), ('SELECT count(*) FROM %s WHERE status = ''void'''),
+  ('SELECT status, count(*) FROM %s WHERE status > ''p'' GROUP BY status HAVING sum(amount) > 5'),
+  ('SELECT count(*), sum(qty) FROM %s WHERE noted >= ''2026-03-01'' AND noted < ''2026-04-02''')) AS q (query);
+
+CREATE FUNCTION fit() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  t text;
+BEGIN
+  FOREACH t IN ARRAY '{ride,tree}'::text[] LOOP
+    PERFORM kde_fit(t, 'at', sample_rows => -1, measures => '{amount,qty,cost,weight}', group_by => 'region');
+    PERFORM kde_fit(t, 'at', sample_rows => -1, measures => '{amount}', filter => 'status = ''paid''');
+    PERFORM kde_fit(t, 'day', sample_rows => -1), kde_fit(t, 'qty', sample_rows => -1, measures => '{amount}'),
+      kde_fit(t, 'status', sample_rows => -1, measures => '{amount}'), kde_fit(t, 'noted', sample_rows => -1, measures => '{qty}');
+  END LOOP;
+  PERFORM kde_set_plain_sql(name, true, filter => filter) FROM kde_densities_full WHERE relation IN ('ride'::regclass, 'tree'::regclass);
+END $$;
+
+CREATE FUNCTION by_density() RETURNS numeric LANGUAGE sql AS
+  'SELECT coalesce(sum(statements), 0) FROM kde_plain_sql WHERE outcome = ''answered by a density''';
+CREATE FUNCTION rows_of(query text, way text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  result text[];
+BEGIN
+  PERFORM set_config('kde_aqp.approximate', way, true);
+  EXECUTE format('SELECT array_agg(r::text ORDER BY r::text) FROM (%s) AS r', query) INTO result;
+  RETURN result;
+END $$;
+CREATE FUNCTION say(step text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  query text;
+  exact text[];
+  got text[];
+  before numeric;
+  n integer := 0;
+  answered integer := 0;
+BEGIN
+  FOR query IN SELECT s.query FROM statement AS s LOOP
+    exact := rows_of(query, 'off');
+    before := by_density();
+    got := rows_of(query, 'all');
+    answered := answered + (by_density() - before)::integer;
+    n := n + 1;
+    IF got IS DISTINCT FROM exact THEN RETURN NEXT format('WRONG %s: %s, not %s', query, got, exact); END IF;
+  END LOOP;
+  RETURN NEXT format('%s: %s of %s answered', step, answered, n);
+END $$;
+
+SELECT fit();
+SELECT say('fitted');
+INSERT INTO ride SELECT * FROM rides(20001, 20001);
+INSERT INTO tree SELECT * FROM rides(20001, 20001);
+SELECT say('a row');
+INSERT INTO ride SELECT * FROM rides(20002, 20100);
+INSERT INTO tree SELECT * FROM rides(20002, 20100);
+INSERT INTO ride (id, at, day, region, status, qty, amount, cost) VALUES (-1, '2026-02-03 04:05', '2026-02-03', 'new', 'paid', 77, NULL, 1.23456),
+  (-2, '2026-05-03 04:05:00.000001', '2026-05-03', NULL, 'lost', NULL, 5, NULL);
+INSERT INTO tree SELECT * FROM ride WHERE id < 0;
+SELECT say('late and new ones');
+UPDATE ride SET status = 'open' WHERE id > 19900;
+UPDATE tree SET status = 'open' WHERE id > 19900;
+SELECT say('updates of another column');
+UPDATE ride SET region = 'moved', amount = amount + 1000 WHERE id BETWEEN 19000 AND 19100;
+UPDATE tree SET region = 'moved', amount = amount + 1000 WHERE id BETWEEN 19000 AND 19100;
+SELECT say('updates');
+DELETE FROM ride WHERE id % 2 = 0 AND id > 19500;
+DELETE FROM tree WHERE id % 2 = 0 AND id > 19500;
+SELECT say('deletes');
+VACUUM ride, tree;
+SELECT say('VACUUM');
+INSERT INTO ride SELECT * FROM rides(20101, 21000);
+INSERT INTO tree SELECT * FROM rides(20101, 21000);
+VACUUM ride, tree;
+SELECT say('five in a hundred');
+BEGIN;
+INSERT INTO ride SELECT * FROM rides(21001, 21010);
+SELECT say('own changes');
+ROLLBACK;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT say('rolled back');
+COMMIT;
+DELETE FROM ride WHERE id = 1;
+DELETE FROM tree WHERE id = 1;
+SELECT say('the first row deleted');
+SET kde_aqp.approximate_blocks = 0;
+SELECT say('nothing read');
+RESET kde_aqp.approximate_blocks;
+SELECT count(*) FROM unnest('{ride,tree}'::text[]) AS t, kde_refresh(t, force => true);
+SELECT say('refreshed');
+-- FREEZE writes every block.
+VACUUM (FREEZE) ride, tree;
+SELECT say('frozen');
+DELETE FROM ride WHERE id > 100;
+DELETE FROM tree WHERE id > 100;
+VACUUM ride, tree;
+INSERT INTO ride SELECT * FROM rides(30001, 30100);
+INSERT INTO tree SELECT * FROM rides(30001, 30100);
+SELECT say('nearly all gone');
+TRUNCATE late;
+SELECT say('a leaf emptied');
+DROP SCHEMA growing CASCADE;
