@@ -55,9 +55,11 @@ class Groups {
   }
 
   // Before the rows: all that there are will come, of a column of that chain.
-  void begin_every_row(Chain chain) {
+  // level: as of GridCells::begin_at().
+  void begin_every_row(Chain chain, int level = -1) {
     every_row_ = true;
     chain_ = chain;
+    level_ = level;
   }
   // The rows to come lie in another block; never called: they are independent.
   void begin_block() { ++blocks_; }
@@ -122,6 +124,7 @@ class Groups {
   Sampler::Options sampling_;
   bool every_row_ = false;
   Chain chain_ = Chain::decimal;
+  int level_ = -1;
   std::size_t most_;
   std::uint32_t blocks_ = 0;
   std::size_t latest_ = 0;  // group of the row before

@@ -94,6 +94,8 @@ class GridCells {
 
   int measures() const { return measures_; }
 
+  // Before any row: none is counted at a finer level than that one, < 0: all are.
+  void begin_at(int level) { level_ = level; }
   // One row; -0 counts as 0. y: of each measure, finite, or NaN where NULL. Errors: out_of_memory;
   // it must not be used further.
   Status add(double x, std::span<const double> y = {}) {

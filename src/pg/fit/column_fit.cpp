@@ -57,10 +57,12 @@ class ColumnEstimate final : public LineEstimate {
 
   // Of every row nothing is estimated.
   void begin_rows(bool every_row) override {
-    if (every_row && takes_cells())
-      cells_ = Owned<kde::OwnedGridCells>::create(
-          context_, kde::chain_of(check_types(request_.key).value_type[0]), request_.key.measures);
+    if (!every_row || !takes_cells()) return;
+    cells_ = Owned<kde::OwnedGridCells>::create(
+        context_, kde::chain_of(check_types(request_.key).value_type[0]), request_.key.measures);
+    (*cells_)->begin_at(request_.level);
   }
+  int level() const override { return cells_ != nullptr ? (*cells_)->level() : -1; }
   bool takes_cells() const override {
     return options_.method == kde::Method::automatic && !options_.exact &&
            request_.asked.sample_rows <= 0;

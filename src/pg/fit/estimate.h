@@ -23,6 +23,8 @@ struct DensityRequest {
   // counted as they are, since what smoothing is off in each part is off in the sum as well. 0:
   // none is.
   Size bytes = 0;
+  // As of kde::GridCells::begin_at().
+  int level = -1;
 };
 
 // What was stored; in the caller's memory context.
@@ -52,6 +54,8 @@ class Estimate : public RowSink {
   virtual const char* nothing_to_fit() const = 0;
   // NULLs read, where that is all there was.
   virtual double nulls_read() const { return 0; }
+  // At which rows are counted, if they are: as of GridCells.
+  virtual int level() const { return -1; }
   // The exact sums over pairs that the method takes.
   virtual kde::SumsWork sums() const { return {}; }
   // Chooses the bandwidth and estimates. May be called again after an error.

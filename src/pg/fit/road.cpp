@@ -194,7 +194,10 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
   for (int k = 0; k < n; ++k) {
     parts[k] = new (&part[k]) Road;
     DensityRequest* own = new (palloc(sizeof(DensityRequest))) DensityRequest(*roads[k]->request_);
-    own->bytes = kBytesOfStretch;
+    // The newest rows are asked about by the minute; of others nothing finer is known of the whole.
+    const bool is_coarse = stretch.end - stretch.first > kFinestStretch;
+    own->bytes = is_coarse ? kLeastFinerBytes : kFinerBytes;
+    own->level = is_coarse ? roads[k]->estimate_->level() : -1;
     part[k].begin(*own);
     ScanOptions& options = part[k].reading_.options;
     options.every_row = true;

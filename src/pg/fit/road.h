@@ -92,8 +92,8 @@ class Road {
   Reading reading_;
   List* stretches_ = NIL;            // KeptStretch*, of its last blocks
   List* stretches_of_column_ = NIL;  // the column's own
-  double scan_ms_;     // its share
-  Counters counters_;  // before the rows were read
+  double scan_ms_;                   // its share
+  Counters counters_;                // before the rows were read
   const char* why_ = nullptr;
   Chosen chosen_;
   instr_time begun_;

@@ -9,8 +9,10 @@
 
 namespace kde_pg {
 
-// Of a stretch's density, what finer cells than those of round ends take at most.
-inline constexpr Size kBytesOfStretch = Size{128} << 10;
+// Stretches of more blocks have few cells that are finer than those that end where people ask.
+inline constexpr BlockNumber kFinestStretch = 64;
+// Their bytes beyond which there are none.
+inline constexpr Size kFinerBytes = Size{128} << 10, kLeastFinerBytes = Size{4} << 10;
 
 // Whether a request's density, if it is of every row, can have rows taken out: it counts them.
 bool may_have_stretches(const DensityRequest& request);
