@@ -135,7 +135,13 @@ TEST(Validate, RejectsEachCorruptedField) {
       {"lattice too fine", [](Header& h) { h.lattice_step = 1e-300; }},
       {"lattice scale too small", [](Header& h) { h.lattice_scale = 1.9; }},
       {"lattice scale too large", [](Header& h) { h.lattice_scale = 2e15; }},
-      {"reserved", [](Header& h) { h.reserved[1] = 1; }},
+      {"reserved", [](Header& h) { h.reserved = 1; }},
+      {"no chain", [](Header& h) { h.chain = static_cast<Chain>(kChains); }},
+      {"a chain of times", [](Header& h) { h.chain = Chain::duration; }},
+      {"times that are none", [](Header& h) {
+         h.chain = Chain::calendar;
+         h.min = -1e20;
+       }},
       {"grid level", [](Header& h) { h.grid_level = 1; }},
   };
   constexpr double Header::*kCounts[] = {&Header::rows,

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -26,15 +27,17 @@ const double kNull = std::nan("");
 
 // ---------------------------------------------------------------------------------------- ends
 
+constexpr Chain kEach[] = {Chain::decimal, Chain::calendar, Chain::duration, Chain::milliseconds};
+
 TEST(RoundEnds, NestFromLevelToLevel) {
   Random random(1);
-  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
+  for (const Chain chain : kEach) {
     const RoundEnds ends(chain);
     for (int level = 0; level + 1 < ends.levels(); ++level) {
       for (int i = 0; i < 50; ++i) {
         const auto k = static_cast<std::int64_t>(std::floor((random.uniform() - 0.5) * 2e4));
         const double x = ends.end(level + 1, k);
-        if (!std::isfinite(x) || std::fabs(x) >= kMostIndex * ends.step(level)) continue;
+        if (!(std::fabs(x) < std::min(kMostIndex * ends.step(level), ends.farthest()))) continue;
         EXPECT_EQ(ends.end(level, ends.cell(level, x)), x) << level << " " << k;
         EXPECT_LT(x, ends.end(level + 1, k + 1)) << level;
       }
@@ -44,7 +47,7 @@ TEST(RoundEnds, NestFromLevelToLevel) {
 
 TEST(RoundEnds, AreSoManyOfEachCoarserCell) {
   Random random(6);
-  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
+  for (const Chain chain : kEach) {
     const RoundEnds ends(chain);
     for (int level = 0; level + 1 < ends.levels(); ++level) {
       for (int coarser = level + 1; coarser < std::min(level + 4, ends.levels()); ++coarser) {
@@ -61,7 +64,7 @@ TEST(RoundEnds, AreSoManyOfEachCoarserCell) {
 
 TEST(RoundEnds, TellTheCellOfAValue) {
   Random random(2);
-  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
+  for (const Chain chain : kEach) {
     const RoundEnds ends(chain);
     for (int level = 0; level < ends.levels(); ++level) {
       for (int i = 0; i < 50; ++i) {
@@ -84,7 +87,7 @@ TEST(RoundEnds, TellTheCellOfAValue) {
 // Far beyond what there are numbers for, and where ends overflow, it answers at once.
 TEST(RoundEnds, HaveACellFarOut) {
   constexpr double kMost = std::numeric_limits<double>::max();
-  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration}) {
+  for (const Chain chain : kEach) {
     const RoundEnds ends(chain);
     for (int level = 0; level < ends.levels(); ++level)
       for (const double x : {kMost, 1e300, fitted::kInf}) {
@@ -114,6 +117,51 @@ TEST(RoundEnds, AreTheCalendarsMonths) {
   }
 }
 
+// The k-th end of a level from milliseconds on, in milliseconds, in whole numbers: days by the standard
+// library's calendar, which knows the years up to 32767, so by those of the same 400 years.
+__int128 slow_end(int level, __int128 k) {
+  constexpr std::int64_t kSteps[] = {1,    5,     10,    50,     100,    500,     1000,    5000,
+                                     15000, 60000, 300000, 900000, 3600000, 86400000};
+  constexpr int kMillisecondLevel = kSecondLevel - 6;
+  if (level <= kDayLevel) return k * kSteps[level - kMillisecondLevel];
+  for (int i = level; i > kMonthLevel; --i) k *= i == kYearLevel ? 12 : 10;
+  constexpr int kMonths = 4800;
+  const auto month = static_cast<int>((k % kMonths + kMonths) % kMonths);
+  const std::chrono::sys_days first = std::chrono::year(month / 12) / (month % 12 + 1) / 1;
+  return ((k - month) / kMonths * 146097 + first.time_since_epoch().count()) * 86400000;
+}
+
+// Of numbers of seconds and of milliseconds, at ends and beside them, before 1970, and to the last that
+// 64 bits have.
+TEST(RoundEnds, OfUnixTimesAreThoseOfTheCalendar) {
+  Random random(31);
+  for (const int unit : {1000, 1}) {
+    const RoundEnds ends(unit == 1 ? Chain::milliseconds : Chain::calendar);
+    for (int level = unit == 1 ? kSecondLevel - 6 : kSecondLevel; level < ends.levels(); ++level) {
+      const auto slow = [&](std::int64_t k) {
+        return static_cast<double>(slow_end(level, k) / unit);
+      };
+      for (int i = 0; i < 400; ++i) {
+        double x = std::floor((random.uniform() - 0.5) * std::pow(2, 20 + random.below(45)));
+        if (std::fabs(x) >= kMostIndex * ends.step(level)) continue;
+        // An end, or what is next to one.
+        if (i % 2 == 0) x = ends.end(level, ends.cell(level, x)) + static_cast<int>(random.below(3)) - 1;
+        const std::int64_t k = ends.cell(level, x);
+        ASSERT_EQ(ends.end(level, k), slow(k)) << level << " " << k;
+        ASSERT_LE(slow(k), x) << level;
+        ASSERT_GT(slow(k + 1), x) << level;
+        ASSERT_EQ(ends.cell(level, slow(k)), k) << level;
+        ASSERT_EQ(ends.cell(level, std::nextafter(slow(k), -1e308)), k - 1) << level;
+      }
+    }
+  }
+  const RoundEnds ends(Chain::milliseconds);
+  EXPECT_EQ(ends.end(kYearLevel, 2024), 1704067200000);
+  EXPECT_EQ(ends.end(kMonthLevel, 12 * 1969 + 11), -31 * 86400000.0);  // 1969-12-01
+  EXPECT_TRUE(ends.is_end(kHourLevel, 1709208000000));
+  EXPECT_FALSE(ends.is_end(kHourLevel, 1709208000001));
+}
+
 // ---------------------------------------------------------------------------------------- rows
 
 struct Row {
@@ -128,6 +176,9 @@ struct Shape {
   // The step at whose multiples counts have to be exact; of parts added up the floor of each.
   double step, step_of_parts;
   std::function<Row(Random*)> row;
+  Chain told = Chain::decimal;  // of numbers
+
+  Chain chain() const { return told == Chain::decimal ? chain_of(type) : told; }
 };
 
 double normal(Random* random) {
@@ -153,6 +204,19 @@ const std::vector<Shape>& shapes() {
          return Row{random->below(3) == 0 ? std::floor(x / kHour) * kHour : std::floor(x),
                     random->below(5) == 0 ? kNull : std::floor(1000 * random->uniform()) - 500};
        }},
+      {"Unix seconds", ValueType::float8, 0, kHour, kHour,
+       [](Random* random) {
+         return Row{1672531200 + std::nearbyint(9e10 * random->uniform()) / 1e3,
+                    cents(std::fabs(normal(random)))};
+       },
+       Chain::calendar},
+      {"Unix milliseconds", ValueType::int8, 1, 1000 * kHour, 1000 * kHour,
+       [](Random* random) {
+         const double x = -2e9 + std::floor(9e10 * random->uniform());
+         return Row{random->below(9) == 0 ? std::floor(x / 6e5) * 6e5 : x,
+                    random->below(5) == 0 ? kNull : std::floor(1000 * random->uniform()) - 500};
+       },
+       Chain::milliseconds},
       {"cents", ValueType::numeric, 0.01, 1, 1,
        [](Random* random) {
          return Row{cents(std::exp(4 + normal(random))), 100 * random->uniform()};
@@ -236,21 +300,21 @@ constexpr std::size_t kFew = 1024;
 TEST(GridCells, AreTheSameInAnyOrderAndParts) {
   // Of so few cells the heavy tail's are put together by their rows. Which values are heavy is known
   // by those that came first.
-  for (const Shape& shape : std::span(shapes()).first(6)) {
+  for (const Shape& shape : std::span(shapes()).first(8)) {
     SCOPED_TRACE(shape.name);
     std::vector<Row> rows = rows_of(shape, 30000, 3);
-    OwnedGridCells all(chain_of(shape.type), 1, kFew);
+    OwnedGridCells all(shape.chain(), 1, kFew);
     add(rows, &*all);
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.x < b.x; });
-    OwnedGridCells sorted(chain_of(shape.type), 1, kFew);
+    OwnedGridCells sorted(shape.chain(), 1, kFew);
     add(rows, &*sorted);
     expect_same(&*all, &*sorted);
 
-    OwnedGridCells sum(chain_of(shape.type), 1, kFew);
+    OwnedGridCells sum(shape.chain(), 1, kFew);
     Random random(4);
     for (std::size_t at = 0; at < rows.size();) {
       const std::size_t n = std::min<std::size_t>(1 + random.below(9000), rows.size() - at);
-      OwnedGridCells part(chain_of(shape.type), 1, kFew);
+      OwnedGridCells part(shape.chain(), 1, kFew);
       add({rows.begin() + static_cast<std::ptrdiff_t>(at),
            rows.begin() + static_cast<std::ptrdiff_t>(at + n)},
           &*part);
@@ -259,7 +323,7 @@ TEST(GridCells, AreTheSameInAnyOrderAndParts) {
       ASSERT_TRUE(part->settle().ok());
       std::vector<char> bytes(part->serialized_size());
       part->serialize(bytes.data());
-      OwnedGridCells copy(chain_of(shape.type), 1, kFew);
+      OwnedGridCells copy(shape.chain(), 1, kFew);
       ASSERT_TRUE(copy->deserialize(bytes.data(), bytes.size()).ok());
       expect_same(&*part, &*copy);
       ASSERT_TRUE(sum->merge(&*copy).ok());
@@ -368,7 +432,7 @@ class Fitted {
 
   static Fitted of(const Shape& shape, std::vector<Row> rows, std::size_t budget = kGridBytes,
                    std::size_t most = kMostGridCells) {
-    OwnedGridCells cells(chain_of(shape.type), 1, most);
+    OwnedGridCells cells(shape.chain(), 1, most);
     add(rows, &*cells);
     return {shape, std::move(rows), &*cells, budget};
   }
@@ -546,13 +610,13 @@ TEST(FitCells, CountHeavyValuesByThemselves) {
     const Fitted whole = Fitted::of(shape, rows, kGridBytes, kSome);
     EXPECT_GT(whole.density().header().atoms, 0U);
     expect_counted(whole);
-    OwnedGridCells of_workers(chain_of(shape.type), 1, kSome),
-        of_densities(chain_of(shape.type), 1);
+    OwnedGridCells of_workers(shape.chain(), 1, kSome),
+        of_densities(shape.chain(), 1);
     for (std::size_t part = 0; part < 4; ++part) {
       const std::size_t n = rows.size() / 4;
       const std::vector<Row> own(rows.begin() + static_cast<std::ptrdiff_t>(part * n),
                                  rows.begin() + static_cast<std::ptrdiff_t>((part + 1) * n));
-      OwnedGridCells cells(chain_of(shape.type), 1, kSome), copy(chain_of(shape.type), 1, kSome);
+      OwnedGridCells cells(shape.chain(), 1, kSome), copy(shape.chain(), 1, kSome);
       add(own, &*cells);
       ASSERT_TRUE(cells->settle().ok());
       std::vector<char> bytes(cells->serialized_size());
@@ -571,7 +635,7 @@ TEST(FitCells, CountHeavyValuesByThemselves) {
 Fitted sum_of_parts(const Shape& shape, const std::vector<Row>& rows,
                     const std::vector<std::size_t>& size_of_part,
                     const std::vector<std::size_t>& budget_of_part) {
-  OwnedGridCells sum(chain_of(shape.type), 1);
+  OwnedGridCells sum(shape.chain(), 1);
   std::size_t at = 0;
   for (std::size_t k = 0; k < size_of_part.size(); ++k) {
     const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(at);
@@ -604,7 +668,7 @@ TEST(AddedUp, AreTheFitOfTheUnionWherePartsEndAlike) {
 
 // Valid one by one, as their bytes may come from anywhere, but no fit's.
 TEST(AddedUp, RefuseWhatNoFitWrites) {
-  const Shape& shape = shapes()[3];
+  const Shape& shape = shapes()[5];
   const Fitted f = Fitted::of(shape, rows_of(shape, 5000, 19));
   const auto added = [&](const auto& change) {
     DensityBytes d(f.density().size());
@@ -612,7 +676,7 @@ TEST(AddedUp, RefuseWhatNoFitWrites) {
     change(&d);
     const Status valid = validate(d.data(), d.size());
     EXPECT_TRUE(valid.ok()) << valid.message;
-    OwnedGridCells sum(chain_of(shape.type), 1);
+    OwnedGridCells sum(shape.chain(), 1);
     return sum->add(d.header()).code;
   };
   EXPECT_EQ(added([](DensityBytes*) {}), Code::ok);

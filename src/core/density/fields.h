@@ -50,6 +50,7 @@ constexpr void fields(T& h, Visit&& visit) {
   visit("measures", h.measures, FieldRange{0, kMaxMeasures});
   visit("grouped", h.grouped, FieldRange{0, 1});
   visit("words", h.words, FieldRange{0, 1});
+  visit("chain", h.chain, one_of(kChains));
   visit("reserved", h.reserved, kZero);
   visit("grid level", h.grid_level);
   visit("atoms", h.atoms);

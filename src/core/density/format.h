@@ -60,6 +60,10 @@ enum class ValueType : std::uint8_t {
 };
 inline constexpr int kValueTypes = 12;
 
+// By which steps cells end (round_ends.h).
+enum class Chain : std::uint8_t { decimal = 0, calendar = 1, duration = 2, milliseconds = 3 };
+inline constexpr int kChains = 4;
+
 enum Flags : std::uint8_t {
   kBounded = 1,       // answers are the cells' own; else the kernel acts in every answer
   kEveryRowRead = 2,  // every row is in it: totals and [min, max] are the table's
@@ -96,7 +100,8 @@ struct Header {
   std::uint8_t measures;     // that follow (measure_format.h)
   std::uint8_t grouped;      // 1: groups follow those (group_format.h)
   std::uint8_t words;        // 1: words lie before the measures (word_format.h)
-  std::uint8_t reserved[2];  // 0
+  Chain chain;               // of the value type (round_ends.h)
+  std::uint8_t reserved;     // 0
   // Off a lattice: 1 more than the grid's level that keys are of; 0: none.
   std::uint16_t grid_level;
   std::uint32_t atoms;

@@ -60,7 +60,8 @@ Status validate_groups(const void* bytes, std::size_t size, const Control& contr
     if (d->grouped != 0 || d->words != 0 || d->measures != density->measures)
       return invalid("a group's density has other measures, or groups or words");
     if (Status s = validate_measured(d, measured_size(d, kMostMeasuredBytes)); !s.ok()) return s;
-    if (d->value_type != density->value_type) return invalid("a group is of another type");
+    if (d->value_type != density->value_type || d->chain != density->chain)
+      return invalid("a group is of another type");
   }
   return Status::success();
 }

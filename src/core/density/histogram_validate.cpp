@@ -43,8 +43,11 @@ Status validate_header(const Header& h) {
   constexpr std::uint8_t kNeeded = kBounded | kEveryRowRead;
   if (h.has_exact_ends() && (h.flags & kNeeded) != kNeeded)
     return invalid("exact ends of what has none");
+  const RoundEnds ends(h.chain);
+  if (!is_chain_of(h.value_type, h.chain) ||
+      (is_told(h.value_type, h.chain) && !(std::max(-h.min, h.max) < ends.farthest())))
+    return invalid("chain of steps does not fit the values");
   if (h.grid_level > 0) {
-    const RoundEnds ends(chain_of(h.value_type));
     if (h.lattice_step > 0 || h.grid_level > ends.levels() ||
         !(std::max(std::fabs(h.min), std::fabs(h.max)) < kMostIndex * ends.step(h.grid_level - 1)))
       return invalid("level of the grid is out of range");

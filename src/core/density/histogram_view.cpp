@@ -117,7 +117,7 @@ double DensityView::value(std::int64_t key) const {
   if (h.lattice_step > 0)
     return std::min(std::max(h.lattice_point(static_cast<double>(key)), h.min), h.max);
   if (h.grid_level > 0) {
-    const RoundEnds ends(chain_of(h.value_type));
+    const RoundEnds ends(h.chain);
     return std::min(std::max(ends.end(h.grid_level - 1, (key + (key & 1)) / 2), h.min), h.max);
   }
   // The end of a range may be beyond them.
@@ -127,7 +127,7 @@ double DensityView::value(std::int64_t key) const {
 }
 
 std::int64_t key_unit(const Header& h, unsigned key_shift) {
-  const Chain chain = chain_of(h.value_type);
+  const Chain chain = h.chain;
   if (h.grid_level > 0) {
     // Two for each step of the keys' level.
     const RoundEnds ends(chain);
@@ -153,7 +153,7 @@ std::int64_t key_unit(const Header& h, unsigned key_shift) {
 }
 
 std::int64_t grid_key(const Header& h, double x) {
-  const RoundEnds ends(chain_of(h.value_type));
+  const RoundEnds ends(h.chain);
   const std::int64_t k = ends.cell(h.grid_level - 1, x);
   return 2 * k + (ends.end(h.grid_level - 1, k) != x ? 1 : 0);
 }

@@ -21,7 +21,9 @@ constexpr double kSeconds[] = {1, 5, 15, 60, 300, 900, 3600, 86400};
 constexpr int kMicrosecond = -6;
 constexpr double kDay = 86400;
 // Far beyond all dates, and few enough that months are told apart: bytes from outside may say more.
-constexpr double kMostDays = 1e12;
+constexpr double kMostDays = 2e14;
+// Up to here all ends are doubles.
+constexpr double kExactDays = 1e11;
 constexpr double kMonthsAYear = 12, kDaysAYear = 365.2425;
 static_assert(kSecondLevel + 7 == kDayLevel);
 
@@ -82,14 +84,6 @@ double month_of_day(double day) {
   return (era * 400 + y) * kMonthsAYear + m + 2;
 }
 
-// Where neither months nor years are: the ends' distance and how they are told.
-double even_end(int level, Chain chain, double k) {
-  if (chain == Chain::decimal) return number_step(level).end(k);
-  if (level < kSecondLevel) return decimal(level, kMicrosecond).end(k);
-  if (level <= kDayLevel) return k * kSeconds[level - kSecondLevel];
-  return decimal(level - kDayLevel, 0).end(k) * kDay;
-}
-
 // Cells of a level in one of the next.
 int parts_of_next(int level, Chain chain) {
   if (chain == Chain::decimal) {
@@ -124,18 +118,34 @@ Chain chain_of(ValueType type) {
   }
 }
 
+bool is_chain_of(ValueType type, Chain chain) {
+  if (chain == chain_of(type)) return true;
+  return type <= ValueType::numeric && (chain == Chain::calendar || chain == Chain::milliseconds);
+}
+
 int RoundEnds::levels() const {
   if (chain_ == Chain::decimal) return kHalves + kDecimalLevels + kDoubles;
-  // 100,000 years, and some 10^15 days.
-  return chain_ == Chain::calendar ? kYearLevel + 6 : kDayLevel + 30;
+  // 10^9 years, and some 10^15 days.
+  return is_calendar() ? kYearLevel + 10 : kDayLevel + 30;
+}
+
+double RoundEnds::day() const { return kDay * kPowersOfTen[second()]; }
+
+double RoundEnds::farthest() const {
+  return is_calendar() ? kMostDays * day() : std::numeric_limits<double>::infinity();
 }
 
 double RoundEnds::step(int level) const {
-  if (chain_ == Chain::decimal) return number_step(level).step();
-  if (level < kSecondLevel) return decimal(level, kMicrosecond).step();
-  if (level <= kDayLevel) return kSeconds[level - kSecondLevel];
-  if (chain_ == Chain::calendar) return kDaysAYear * kDay / kMonthsAYear * months_in(level);
-  return decimal(level - kDayLevel, 0).step() * kDay;
+  if (!is_even(level)) return kDaysAYear * day() / kMonthsAYear * months_in(level);
+  return even_end(level, 1);
+}
+
+// Where neither months nor years are: the ends' distance and how they are told.
+double RoundEnds::even_end(int level, double k) const {
+  if (chain_ == Chain::decimal) return number_step(level).end(k);
+  if (level < kSecondLevel) return decimal(level, kMicrosecond + second()).end(k);
+  if (level <= kDayLevel) return k * (kSeconds[level - kSecondLevel] * kPowersOfTen[second()]);
+  return decimal(level - kDayLevel, 0).end(k) * kDay;
 }
 
 std::int64_t RoundEnds::parts(int level, int coarser) const {
@@ -148,16 +158,18 @@ std::int64_t RoundEnds::parts(int level, int coarser) const {
 
 double RoundEnds::end(int level, std::int64_t k) const {
   const auto at = static_cast<double>(k);
-  if (!is_even(level)) return day_of_month(at * months_in(level)) * kDay;
-  return even_end(level, chain_, at);
+  if (!is_even(level)) return day_of_month(at * months_in(level)) * day();
+  return even_end(level, at);
 }
 
 std::int64_t RoundEnds::cell(int level, double x) const {
   if (!is_even(level)) {
-    double day = std::floor(std::clamp(x / kDay, -kMostDays, kMostDays));
+    double days = std::floor(std::clamp(x / day(), -kMostDays, kMostDays));
     // The quotient may have been rounded up to it.
-    if (day * kDay > x) --day;
-    return static_cast<std::int64_t>(std::floor(month_of_day(day) / months_in(level)));
+    if (days * day() > x) --days;
+    const auto k = static_cast<std::int64_t>(std::floor(month_of_day(days) / months_in(level)));
+    if (std::fabs(days) < kExactDays) return k;
+    return end(level, k) > x ? k - 1 : end(level, k + 1) <= x ? k + 1 : k;
   }
   // Off by at most 2^-52 of it: where that is not near a whole number, no end is between it and x.
   constexpr double kMostQuotient = 0x1p30, kNear = 0x1p-20;
@@ -168,11 +180,11 @@ std::int64_t RoundEnds::cell(int level, double x) const {
   if (std::fabs(steps) < kMostQuotient) {
     const double beyond = steps - static_cast<double>(k);
     if (beyond > kNear) return k;
-    if (beyond < -kNear || even_end(level, chain_, static_cast<double>(k)) > x) return k - 1;
+    if (beyond < -kNear || even_end(level, static_cast<double>(k)) > x) return k - 1;
     return k;
   }
-  while (even_end(level, chain_, static_cast<double>(k)) > x) --k;
-  while (even_end(level, chain_, static_cast<double>(k + 1)) <= x) ++k;
+  while (even_end(level, static_cast<double>(k)) > x) --k;
+  while (even_end(level, static_cast<double>(k + 1)) <= x) ++k;
   return k;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/density/histogram.h"
+#include "core/density/round_ends.h"
 #include "core/fit/fit.h"
 #include "core/fit/sample_line.h"
 
@@ -32,6 +33,17 @@ inline void describe_totals(const SummaryTotals& t, const SpecialRows& s, double
   h->max = t.max();
   h->mean = t.mean();
   h->variance = t.variance();
+}
+
+// The chain of its cells, which has to be one of the type set, of values that it has ends for.
+inline Status describe_chain(const RoundEnds& ends, Header* h) {
+  h->chain = ends.chain();
+  if (!is_chain_of(h->value_type, h->chain))
+    return Status::error(Code::invalid_argument, "the cells are not of the column's type");
+  if (is_told(h->value_type, h->chain) && !(std::max(-h->min, h->max) < ends.farthest()))
+    return Status::error(Code::out_of_range, "values from %g to %g are no times since 1970", h->min,
+                         h->max);
+  return Status::success();
 }
 
 // What selection and estimation compute in: x = origin + u 2^exponent, |u| about 1 at most.

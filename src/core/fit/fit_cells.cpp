@@ -176,8 +176,7 @@ void describe_ends(const RoundEnds& ends, const GridList& list, const GridCut& c
                      : level == kYearLevel + 2 ? "century"
                      : level == kYearLevel + 3 ? "millennium"
                                                : nullptr;
-  const bool has_months = ends.chain() == Chain::calendar;
-  if (ends.chain() != Chain::decimal && name != nullptr && (has_months || level <= kDayLevel))
+  if (ends.is_of_times() && name != nullptr && (ends.is_calendar() || level <= kDayLevel))
     std::snprintf(out, size, "exact at each %s", name);
   else
     std::snprintf(out, size, "exact at steps of %.10g", ends.step(level));
@@ -200,6 +199,7 @@ Status describe_cells(GridCells* cells, const FitOptions& options, Header* heade
   h.value_type = options.value_type;
   h.sample_rows = std::min(t.count(), 0x1p62);
   describe_totals(t, s, rows, 1, &h);
+  if (Status chain = describe_chain(cells->ends(), &h); !chain.ok()) return chain;
   if (t.count() > 0 && std::fabs(h.finite_rows() - t.rows()) > 1e-9 * t.rows())
     return Status::error(
         Code::invalid_argument,

@@ -38,12 +38,11 @@ class Fit {
 
   Status run(DensityBytes* density) {
     if (!(sample_.not_null() > 0)) return Status::error(Code::invalid_argument, "no values");
-    if ((*sample_.cells)->ends().chain() != chain_of(options_.value_type))
-      return Status::error(Code::invalid_argument, "the sample's cells are not of its type");
     report_ = {};
     report_.method = automatic() ? Method::plugin : options_.method;
     report_.sample_rows = static_cast<std::int64_t>(sample_.sample_rows());
     write_totals();
+    if (Status s = describe_chain((*sample_.cells)->ends(), &header_); !s.ok()) return s;
     if (Status s = (*sample_.cells)->list(&list_); !s.ok()) return s;
     if (sample_.totals.count() > 0) {
       find_rows();

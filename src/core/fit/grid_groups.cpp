@@ -145,7 +145,7 @@ class GridGroupsEncoder {
   GridCut choose_floor() {
     std::size_t n = floors_.size();
     const RoundEnds& ends = lists_.empty() ? RoundEnds(Chain::decimal) : lists_[0].cells->ends();
-    if (ends.chain() != Chain::decimal) {
+    if (ends.is_of_times()) {
       while (n > 1 && floors_[n - 1] > kDayLevel) --n;
     } else {
       double width = 0;

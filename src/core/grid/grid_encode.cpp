@@ -402,7 +402,7 @@ void GridEncoder::make_tree() {
   if (header_.lattice_step == 0 && finest >= 0 && farthest < kMostIndex * ends.step(finest))
     header_.grid_level = static_cast<std::uint16_t>(finest + 1);
   finest = std::max(finest, 0);
-  if (ends.chain() != Chain::decimal) {
+  if (ends.is_of_times()) {
     for (int level = kHourLevel; level < ends.levels(); ++level)
       if (level >= finest) floors_.push_back(level);
   } else {
@@ -428,7 +428,7 @@ std::pair<double, double> GridEncoder::ends_of(int level, std::size_t entry) con
 
 // Keys of doubles have no range with both signs, which the calendar has.
 bool GridEncoder::is_across_zero(int level, std::size_t entry) const {
-  if (!keys_of_doubles_ || cells_.ends().chain() != Chain::calendar) return false;
+  if (!keys_of_doubles_ || !cells_.ends().is_calendar()) return false;
   const auto [low, high] = ends_of(level, entry);
   return low < 0 && high > 0;
 }
@@ -674,7 +674,7 @@ GridCut GridEncoder::best(const GridBytes& bytes) {
     return whole;
   if (fits(whole, budget)) return whole;
   make_tree();
-  const bool times = cells_.ends().chain() != Chain::decimal;
+  const bool times = cells_.ends().is_of_times();
   const std::size_t for_floor = times ? bytes.most - bytes.most / kPlanned : budget / 2;
   const auto n = static_cast<int>(floors_.size());
   GridCut cut;

@@ -246,7 +246,7 @@ Status GridCells::raise_by_one(bool* is_even) {
     if (!is_inside(level_, key) && is_inside(level_ + 1, key_of_level(level_ + 1, x, false)))
       heavy.push_back({x, table_.slot(i)[1]});
   }
-  if (!*is_even && ends_.chain() == Chain::decimal) return Status::success();
+  if (!*is_even && !ends_.is_of_times()) return Status::success();
   std::vector<WeightedValue> heavier;
   std::copy_if(heavy.begin(), heavy.end(), std::back_inserter(heavier),
                [many](const WeightedValue& v) { return v.weight > many; });
@@ -273,7 +273,7 @@ double GridCells::share_of_one() const {
 }
 
 Status GridCells::fit_into_most() {
-  const bool numbers = ends_.chain() == Chain::decimal;
+  const bool numbers = !ends_.is_of_times();
   while (size() > most_ && level_ + 1 < ends_.levels()) {
     is_uneven_ = true;
     try {

@@ -37,7 +37,7 @@ GridTree::GridTree(const RoundEnds& ends, std::span<const GridEntry> cells) : en
 
 int GridTree::first_level_within(double x) const {
   // The calendar's years are counted from year 0, so that 1970 is no end of its centuries.
-  if (x == 0 && ends_.chain() != Chain::calendar) return ends_.levels();
+  if (x == 0 && !ends_.is_calendar()) return ends_.levels();
   int level = first_true(0, ends_.levels(),
                          [&](int of) { return std::fabs(x) < kMostIndex * ends_.step(of); });
   // An end of one level is one of all finer ones; mostly it is of few.
@@ -116,7 +116,7 @@ bool GridTree::is_divided(const GridCut& cut, const Node& node) const {
   const double own = rows_of(node.begin, node.end);
   const double beyond =
       std::min(entries_[node.begin].below, rows() - through(std::size_t{node.end} - 1));
-  if (cut.tails && ends_.chain() == Chain::decimal && beyond * kCore < rows())
+  if (cut.tails && !ends_.is_of_times() && beyond * kCore < rows())
     return own > std::min(cut.limit, beyond / kTailRows);
   return node.level > cut.floor || own > cut.limit;
 }
