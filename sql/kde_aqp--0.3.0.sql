@@ -155,7 +155,7 @@ CREATE FUNCTION kde_info(
     OUT sample_rows bigint, OUT every_row_read boolean,
     OUT lower text, OUT upper text, OUT distinct_values bigint,
     OUT mean double precision, OUT stddev double precision,
-    OUT lattice_step double precision, OUT cells integer,
+    OUT lattice_step double precision, OUT steps text, OUT cells integer,
     OUT representation_error double precision, OUT bytes integer)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_info(anykde) IS 'what a density holds, as a record';
@@ -231,6 +231,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     -- kde_aqp.density_bytes, in bytes, as the session that fitted it, or its role, had set it; NULL: as the
     -- server or the database has it.
     requested_bytes integer,
+    -- Of a column of numbers, by which steps its cells end (kde_fit's steps); NULL: none were asked for.
+    requested_steps text,
     -- What proves that they are those of now (src/pg/proof/proof.h); none comes by a restore.
     proof bytea,
     -- Densities of the table's last blocks, which are read anew where they changed
@@ -447,6 +449,7 @@ SELECT d.name,
        i.upper,
        i.cells,
        i.lattice_step,
+       i.steps,
        i.representation_error,
        i.bytes,
        kde_aqp.expected_error(d.density) AS expected_error,
@@ -523,23 +526,24 @@ CREATE FUNCTION kde_fit(
     filter text DEFAULT NULL,
     max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
     group_by text DEFAULT NULL, name text DEFAULT NULL, incremental boolean DEFAULT false,
+    steps text DEFAULT NULL,
     OUT name text, OUT model text, OUT rows double precision, OUT rows_read bigint,
     OUT expected_error text, OUT size text, OUT took text, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, double precision, text[], text, text, boolean) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, double precision, text[], text, text, boolean, text) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row of the table';
 
 CREATE FUNCTION kde_fit(
     relation regclass, column_names text[], method text DEFAULT 'auto',
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
     max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
-    group_by text DEFAULT NULL, name text DEFAULT NULL,
+    group_by text DEFAULT NULL, name text DEFAULT NULL, steps text DEFAULT NULL,
     OUT name text, OUT model text, OUT rows double precision, OUT rows_read bigint,
     OUT expected_error text, OUT size text, OUT took text, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision, text[], text, text) IS
+COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision, text[], text, text, text) IS
     'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
 
 -- Of a table: what is worth it, by one scan.
@@ -566,12 +570,12 @@ COMMENT ON FUNCTION kde_aqp.shard_counters(regclass) IS
     'what the cumulative statistics tell of a shard, for its coordinator';
 CREATE FUNCTION kde_aqp.shard_density(
     shard regclass, column_name text[], measures text[], filter text, method text, every_row boolean,
-    sample_blocks bigint, bytes integer, seed bigint) RETURNS kde
+    sample_blocks bigint, bytes integer, seed bigint, steps text DEFAULT NULL) RETURNS kde
 AS 'MODULE_PATHNAME', 'kde_shard_density' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_aqp.shard_density(regclass, text[], text[], text, text, boolean, bigint, integer, bigint) IS
+COMMENT ON FUNCTION kde_aqp.shard_density(regclass, text[], text[], text, text, boolean, bigint, integer, bigint, text) IS
     'the density of a shard, for its coordinator; NULL: the shard is empty';
 GRANT EXECUTE ON FUNCTION kde_aqp.shard_counters(regclass),
-    kde_aqp.shard_density(regclass, text[], text[], text, text, boolean, bigint, integer, bigint) TO PUBLIC;
+    kde_aqp.shard_density(regclass, text[], text[], text, text, boolean, bigint, integer, bigint, text) TO PUBLIC;
 
 CREATE FUNCTION kde_store(
     relation regclass, column_name name, density kde DEFAULT NULL, query text DEFAULT NULL,
@@ -826,9 +830,9 @@ COMMENT ON FUNCTION kde_aqp.agg_state_out(kde_aqp.agg_state) IS 'I/O';
 COMMENT ON FUNCTION kde_aqp.agg_state_recv(internal) IS 'I/O';
 COMMENT ON FUNCTION kde_aqp.agg_state_send(kde_aqp.agg_state) IS 'I/O';
 
-CREATE FUNCTION kde_aqp.cells_row(state kde_aqp.agg_state, VARIADIC "any") RETURNS kde_aqp.agg_state
+CREATE FUNCTION kde_aqp.cells_row(state kde_aqp.agg_state, chain integer, VARIADIC "any") RETURNS kde_aqp.agg_state
 AS 'MODULE_PATHNAME', 'kde_cells_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.cells_row(kde_aqp.agg_state, "any") IS
+COMMENT ON FUNCTION kde_aqp.cells_row(kde_aqp.agg_state, integer, "any") IS
     'aggregate transition function';
 CREATE FUNCTION kde_aqp.value_sums_row(state bytea, VARIADIC "any") RETURNS bytea
 AS 'MODULE_PATHNAME', 'kde_value_sums_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -895,10 +899,10 @@ CREATE AGGREGATE kde_agg(value anyelement) (
     FINALFUNC = kde_aqp.agg_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kde_agg(anyelement) IS 'error that names the types there are densities of';
 -- What a fit of every row reads: the state, for the fit to go on with.
-CREATE AGGREGATE kde_aqp.cells(VARIADIC "any") (
+CREATE AGGREGATE kde_aqp.cells(chain integer, VARIADIC "any") (
     SFUNC = kde_aqp.cells_row, STYPE = kde_aqp.agg_state, SSPACE = 16384,
     COMBINEFUNC = kde_aqp.agg_combine, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_aqp.cells(VARIADIC "any") IS
+COMMENT ON AGGREGATE kde_aqp.cells(chain integer, VARIADIC "any") IS
     'a column and its measures, every row, counted into cells with round ends, for fits';
 CREATE AGGREGATE kde_aqp.value_sums(VARIADIC "any") (
     SFUNC = kde_aqp.value_sums_row, STYPE = bytea, SSPACE = 240,

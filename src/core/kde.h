@@ -22,6 +22,7 @@
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
 #include "core/density/names.h"
+#include "core/density/round_ends.h"
 #include "core/density/single_values.h"
 #include "core/density/wire.h"
 #include "core/density/word_format.h"

@@ -24,13 +24,18 @@ using kde::fuzz::Input;
 
 struct What {
   kde::FitOptions options;
+  kde::Chain chain;
   int measures;
   bool grouped;
 };
 
 What take_what(Input* in) {
   const int byte = in->choice(256);
-  What what = {{}, byte >> 2 & 1, (byte & 2) != 0};
+  // Numbers, or the times that they may be.
+  constexpr kde::Chain kChains[] = {kde::Chain::decimal, kde::Chain::decimal, kde::Chain::calendar,
+                                    kde::Chain::milliseconds};
+  What what = {{}, kChains[byte >> 6], byte >> 2 & 1, (byte & 2) != 0};
+  if ((byte & 1) != 0) what.chain = kde::Chain::calendar;
   what.options.value_type = (byte & 1) != 0 ? kde::ValueType::timestamp : kde::ValueType::float8;
   what.options.method = static_cast<kde::Method>((byte >> 3) % kde::kMethods);
   what.options.measure_types[0] = kde::ValueType::float8;
@@ -71,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto* begin = reinterpret_cast<const char*>(data);
   const std::vector<char> words = unpacked({begin + 1, begin + size});
   if (!words.empty() && unpacked(packed(words)) != words) fail("words are packed as others");
-  const kde::Chain chain = kde::chain_of(what.options.value_type);
+  const kde::Chain chain = what.chain;
   const auto read = [&](kde::GridCells* cells, const std::vector<char>& from) {
     return cells->deserialize(from.data(), from.size()).ok();
   };

@@ -158,7 +158,7 @@ inline void draw(const DensityView& d) {
 inline void roll_up(const std::vector<const Header*>& densities) {
   const Second second;
   const Header& h = *densities[0];
-  OwnedGridCells cells(chain_of(h.value_type), h.measures, 4096);
+  OwnedGridCells cells(h.chain, h.measures, 4096);
   const Status added = add_densities(densities, Control{}, &*cells);
   // Cells that no fit makes are refused.
   if (added.code == Code::invalid_format) return;
@@ -207,7 +207,8 @@ inline void use_one_column(const Header* h, const Header* other) {
     std::vector<const Header*> all(5, h);
     roll_up({h});
     roll_up(all);
-    if (other != nullptr && other->measures == h->measures && other->value_type == h->value_type) {
+    if (other != nullptr && other->measures == h->measures && other->value_type == h->value_type &&
+        other->chain == h->chain) {
       roll_up({h, other});
       roll_up({other, h, h});
     }

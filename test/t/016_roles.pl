@@ -173,7 +173,7 @@ $queries{'use values'} = [ @by_value, "SELECT kde_aqp.shard_counters('s.values')
   'SELECT kde_aqp.kde_hash(d), kde_aqp.kde_hash_extended(d, 1) FROM s.values',
   q{SELECT kde_aqp.method_in(kde_aqp.method_out('auto')), kde_aqp.method_send('auto'), 'auto'::text::kde_aqp.method,
     'auto'::varchar::kde_aqp.method},
-  q{SELECT kde_agg(i), kde_agg(i, i * 0.5), kde_aqp.cells(i, i), kde_aqp.value_sums(i), kde_agg(i, 'auto'), kde_agg(i, 'auto', 1.0), kde_agg(i, 'auto', 1.0, 4096)
+  q{SELECT kde_agg(i), kde_agg(i, i * 0.5), kde_aqp.cells(0, i, i), kde_aqp.value_sums(i), kde_agg(i, 'auto'), kde_agg(i, 'auto', 1.0), kde_agg(i, 'auto', 1.0, 4096)
     FROM generate_series(1, 10) AS i} ];
 $queries{'use arrays'} = [ 'SELECT kde_bandwidth(ARRAY[1, 2, 3, 5, 9])',
   'SELECT kde_bandwidth_matrix(ARRAY[[1, 2], [3, 1], [5, 9], [2, 2], [4, 7]])',

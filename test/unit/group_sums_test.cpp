@@ -55,8 +55,8 @@ FitOptions options_of(bool added_up) {
 
 // Of one part. most: bytes of its groups.
 DensityBytes fit_part(const std::vector<Row>& rows, std::size_t most) {
-  Groups groups({.measures = 1}, 100000);
-  groups.begin_every_row(Chain::calendar);
+  Groups groups({.chain = Chain::calendar, .measures = 1}, 100000);
+  groups.begin_every_row();
   OwnedGridCells all(Chain::calendar, 1);
   for (const Row& row : rows) {
     EXPECT_TRUE(all->add(row.x, {&row.y, 1}).ok());

@@ -203,8 +203,8 @@ TEST(Groups, ThatDoNotFitShareTheRest) {
 TEST(Groups, StayByTheMonthWhereManyDoNotFit) {
   constexpr std::uint32_t kGroups = 5000, kRows = 100;
   Random random(4);
-  Groups groups({.measures = 1}, kGroups);
-  groups.begin_every_row(Chain::calendar);
+  Groups groups({.chain = Chain::calendar, .measures = 1}, kGroups);
+  groups.begin_every_row();
   OwnedGridCells all(Chain::calendar, 1);
   FitOptions options;
   options.value_type = ValueType::timestamptz;

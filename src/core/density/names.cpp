@@ -2,6 +2,7 @@
 #include "core/density/names.h"
 
 #include "core/density/name_list.h"
+#include "core/density/round_ends.h"
 
 #include <array>
 #include <span>
@@ -26,6 +27,12 @@ constexpr auto kListedMethodNames = [] {
   return names;
 }();
 
+// In the order of chains; what a number's calendar is called is another name.
+constexpr const char* kChainNames[] = {"decimal", "calendar", "duration", "unix milliseconds"};
+static_assert(std::size(kChainNames) == kChains);
+constexpr const char* kUnixSeconds = "unix seconds";
+constexpr const char* kToldNames[] = {"decimal", kUnixSeconds, "unix milliseconds"};
+
 }  // namespace
 
 const char* asked_method_name(const Header& header) {
@@ -42,6 +49,24 @@ const char* method_list() {
 const char* selector_list() {
   static constexpr NameList kList = name_list(std::span(kListedMethodNames).subspan<1>());
   return kList.text;
+}
+
+const char* steps_name(const Header& header) {
+  const bool seconds = header.chain == Chain::calendar && is_told(header.value_type, header.chain);
+  return seconds ? kUnixSeconds : kChainNames[static_cast<int>(header.chain)];
+}
+
+const char* steps_list() {
+  static constexpr NameList kList = name_list(kToldNames);
+  return kList.text;
+}
+
+bool parse_steps(std::string_view name, Chain* chain) {
+  constexpr Chain kTold[] = {Chain::decimal, Chain::calendar, Chain::milliseconds};
+  std::size_t at;
+  if (!find_name(kToldNames, name, &at)) return false;
+  *chain = kTold[at];
+  return true;
 }
 
 bool parse_method(std::string_view name, Method* method) {

@@ -12,6 +12,10 @@ const char* method_name(Method method);  // "auto", "plugin", "silverman", ...
 const char* asked_method_name(const Header& header);
 bool parse_method(std::string_view name, Method* method);
 const char* method_list();    // "auto, plugin, ... and scott", for messages
+// By which steps cells end, as a fit is told and as it is shown.
+const char* steps_name(const Header& header);
+bool parse_steps(std::string_view name, Chain* chain);
+const char* steps_list();
 const char* selector_list();  // the same without auto, which is no bandwidth selector
 
 }  // namespace kde

@@ -39,7 +39,7 @@ Status Groups::add_group(const GroupCodes& codes) {
     return Status::success();
   }
   const std::size_t before = cells_of_each(groups_.size() - 1), now = cells_of_each(groups_.size());
-  group.cells = std::make_unique<OwnedGridCells>(chain_, sampling_.measures, now);
+  group.cells = std::make_unique<OwnedGridCells>(sampling_.chain, sampling_.measures, now);
   (*group.cells)->begin_at(level_);
   for (std::size_t i = 0; now < before && i + 1 < groups_.size(); ++i)
     if (Status s = (*groups_[i].cells)->set_most(now); !s.ok()) return s;

@@ -54,11 +54,9 @@ class Groups {
     sampling_.of_group = true;
   }
 
-  // Before the rows: all that there are will come, of a column of that chain.
-  // level: as of GridCells::begin_at().
-  void begin_every_row(Chain chain, int level = -1) {
+  // Before the rows: all that there are will come. level: as of GridCells::begin_at().
+  void begin_every_row(int level = -1) {
     every_row_ = true;
-    chain_ = chain;
     level_ = level;
   }
   // The rows to come lie in another block; never called: they are independent.
@@ -123,7 +121,6 @@ class Groups {
 
   Sampler::Options sampling_;
   bool every_row_ = false;
-  Chain chain_ = Chain::decimal;
   int level_ = -1;
   std::size_t most_;
   std::uint32_t blocks_ = 0;

@@ -105,9 +105,10 @@ Datum kde_agg_row(PG_FUNCTION_ARGS) {
   AggregateState* state = own_state(fcinfo);
   double weight = 1;
   if (!is_advanced_by(fcinfo, state) || PG_NARGS() > kMethod) {
-    const Settings settings = {
-        is_advanced_by(fcinfo, state) ? state->settings.type : read_type(fcinfo),
-        read_method(fcinfo), read_bytes(fcinfo, kBytes)};
+    const kde::ValueType type =
+        is_advanced_by(fcinfo, state) ? state->settings.type : read_type(fcinfo);
+    const Settings settings = {type, kde::chain_of(type), read_method(fcinfo),
+                               read_bytes(fcinfo, kBytes)};
     if (state != nullptr) advance_by(fcinfo, state, settings);
     if (!read_weight(fcinfo, &weight)) return give(fcinfo, state);
     if (state == nullptr) state = new_state(fcinfo, settings);
@@ -143,7 +144,8 @@ Datum kde_agg_measure_row(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   AggregateState* state = own_state(fcinfo);
   if (!is_advanced_by(fcinfo, state)) {
-    Settings settings = {read_type(fcinfo), kde::Method::automatic, 0, 1};
+    const kde::ValueType type = read_type(fcinfo);
+    Settings settings = {type, kde::chain_of(type), kde::Method::automatic, 0, 1};
     settings.measure_type[0] = kde::ValueType::float8;
     if (state != nullptr) advance_by(fcinfo, state, settings);
     if (state == nullptr) state = new_state(fcinfo, settings);

@@ -3,7 +3,7 @@
 // Its bytes, as a value: kVersion, whose own tell the byte order too, and packed (core/grid/packed_words.h)
 //
 //   int32    bytes
-//   uint8    value type, method, number of measures, 0
+//   uint8    value type, method, number of measures, chain of steps
 //   uint8    the measures' types, 8 of them
 //   uint32   bytes of the cells, 1: with groups
 //   ...      the cells (core/grid/grid_cells.h) and, if there are some, groups (core/fit/grid_groups.h)
@@ -49,7 +49,7 @@ struct SerialHeader {
   uint8 type;
   uint8 method;
   uint8 measures;
-  uint8 reserved;
+  uint8 chain;
   uint8 measure_type[kde::kMaxMeasures];
   uint32 cells_bytes;
   uint32 grouped;
@@ -134,6 +134,7 @@ struct varlena* write_state(AggregateState* state) {
   header->type = static_cast<uint8>(state->settings.type);
   header->method = static_cast<uint8>(state->settings.method);
   header->measures = static_cast<uint8>(state->settings.measures);
+  header->chain = static_cast<uint8>(state->settings.chain);
   header->cells_bytes = static_cast<uint32>(cells);
   header->grouped = state->groups != nullptr ? 1 : 0;
   for (int k = 0; k < kde::kMaxMeasures; ++k)
@@ -191,7 +192,7 @@ AggregateState* new_state(MemoryContext context, const Settings& settings, bool 
   auto* state = new (MemoryContextAlloc(context, sizeof(AggregateState))) AggregateState{
       {}, settings, nullptr, nullptr, {nullptr, 0, 0, 0, waiting}, 0, InvalidOid, false, nullptr};
   EOH_init_header(&state->header, &kMethods, context);
-  const kde::Chain chain = kde::chain_of(settings.type);
+  const kde::Chain chain = settings.chain;
   state->cells = new (MemoryContextAlloc(context, sizeof(kde::GridCells))) kde::GridCells(
       memory_of(context), chain, settings.measures, one_of_many ? kFewCells : kde::kMostGridCells);
   if (settings.grouped)
@@ -249,6 +250,16 @@ void check_same(const Settings& a, const Settings& b) {
     refuse(ERRCODE_DATATYPE_MISMATCH, "densities of a group must be of the same type",
            psprintf("There are %s and %s.", value_type_label(a.type), value_type_label(b.type)),
            "Group by the column that they are densities of.");
+  const auto steps = [](const Settings& s) {
+    kde::Header of{};
+    of.value_type = s.type;
+    of.chain = s.chain;
+    return kde::steps_name(of);
+  };
+  if (a.chain != b.chain)
+    refuse(ERRCODE_INVALID_PARAMETER_VALUE, "densities of a group must have the same steps",
+           psprintf("There are %s and %s.", steps(a), steps(b)),
+           "Fit all of them by the same steps, or group by kde_info(density).steps.");
   if (a.method != b.method)
     refuse(ERRCODE_INVALID_PARAMETER_VALUE, "rows of a group must have the same method",
            psprintf("There are \"%s\" and \"%s\".", kde::method_name(a.method),
@@ -292,7 +303,7 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
                            kLeastMeasured, bytes)));
   // auto's resolves to another method, and bounds it.
   const bool automatic = (density.flags & kde::kBounded) != 0;
-  Settings settings = {density.value_type, automatic ? kde::Method::automatic : density.method,
+  Settings settings = {density.value_type, density.chain, automatic ? kde::Method::automatic : density.method,
                        bytes, density.measures};
   settings.grouped = density.grouped > 0;
   for (int k = 0; k < density.measures; ++k)
@@ -316,13 +327,16 @@ AggregateState* read_state(MemoryContext context, const struct varlena* bytes) {
   const auto is_type = [](uint8 type) {
     return type < kde::kValueTypes && type != static_cast<uint8>(kde::ValueType::category);
   };
-  if (!is_type(header.type) || header.method >= kde::kMethods || header.reserved != 0 ||
+  if (!is_type(header.type) || header.method >= kde::kMethods ||
+      !kde::is_chain_of(static_cast<kde::ValueType>(header.type),
+                        static_cast<kde::Chain>(header.chain)) ||
       header.grouped > 1 || header.measures > kde::kMaxMeasures ||
       header.cells_bytes > size - sizeof header ||
       (header.bytes != 0 && header.bytes < static_cast<int32>(kde::kLeastHistogramBytes)) ||
       header.bytes > static_cast<int32>(kde::kMostListBytes))
     invalid_state("Its settings are out of range.");
   Settings settings = {static_cast<kde::ValueType>(header.type),
+                       static_cast<kde::Chain>(header.chain),
                        static_cast<kde::Method>(header.method), header.bytes, header.measures};
   settings.grouped = header.grouped != 0;
   for (int k = 0; k < kde::kMaxMeasures; ++k) {

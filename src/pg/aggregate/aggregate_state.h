@@ -25,6 +25,7 @@ namespace kde_pg {
 // What all rows of a group must agree on.
 struct Settings {
   kde::ValueType type;
+  kde::Chain chain;    // one of the type's
   kde::Method method;  // automatic or by name, as asked for
   // The most that the value may take, of x and one measure; 0: kde_aqp.density_bytes. In
   // [kLeastHistogramBytes, kMostListBytes], with measures from kLeastMeasuredBytes on.

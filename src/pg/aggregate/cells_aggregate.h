@@ -1,4 +1,4 @@
-// The aggregate kde_aqp.cells(column, measure ...), by which a fit reads every row: what a row has is
+// The aggregate kde_aqp.cells(chain, column, measure ...), by which a fit reads every row: what a row has is
 // counted into cells with round ends (core/grid/grid_cells.h), by as many workers as the planner
 // takes. Its result is its state, for the fit to go on with.
 #pragma once

@@ -17,7 +17,7 @@ Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
   const Field none(false, 0);
   return kde_pg::record_of(fcinfo, none, "joint", kde::joint_method_name(h.method), none, h.rows,
                            none, none, static_cast<int64>(h.sample_rows), none, none, none, none,
-                           none, none, none, none, none, static_cast<int32>(VARSIZE(&h)));
+                           none, none, none, none, none, none, static_cast<int32>(VARSIZE(&h)));
 }
 
 }  // namespace
@@ -41,6 +41,7 @@ Datum kde_info(PG_FUNCTION_ARGS) {
                            (h->flags & kde::kEveryRowRead) != 0, bound(h->min), bound(h->max),
                            Field(distinct >= 0, static_cast<int64>(distinct)),
                            Field(has_finite, h->mean), Field(has_finite, std::sqrt(h->variance)),
-                           Field(has_finite && h->lattice_step != 0, h->lattice_step), view.steps(),
+                           Field(has_finite && h->lattice_step != 0, h->lattice_step),
+                           has_finite ? kde::steps_name(*h) : nullptr, view.steps(),
                            error, static_cast<int32>(kde::density_size(h, kde::kMostDensityBytes)));
 }

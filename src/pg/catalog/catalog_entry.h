@@ -71,6 +71,7 @@ struct FitRequest {
   const char* alias;  // a name of the density's own; null: the one it has
   bool incremental;   // the densities of its parts are kept (parts.h)
   int32 bytes;  // kde_aqp.density_bytes as session or role had set it; 0: as the server has it
+  const char* steps;  // of a column of numbers: kde::parse_steps(); null: its type's
   // What gives it, of one that was stored as a value, or kNoRefresh; null: the table's rows.
   const char* query;
 };
@@ -157,6 +158,7 @@ enum class CatalogColumn {
   as_fitted,
   as_of,
   requested_bytes,
+  requested_steps,
   proof,
   stretches
 };

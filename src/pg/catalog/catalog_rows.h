@@ -47,6 +47,7 @@ void columns_of(Row& row, FitRequest* r) {
   row(C::alias, &r->alias);
   row(C::incremental, &r->incremental);
   row(C::requested_bytes, Or{&r->bytes, int32{0}});
+  row(C::requested_steps, &r->steps);
   row(C::refresh_query, &r->query);
 }
 

@@ -34,7 +34,7 @@ void check_sample_rows(int64 sample_rows) {
 
 kde::Sampler::Options sampler_options(const DensityRequest& request) {
   kde::Sampler::Options options;
-  options.chain = kde::chain_of(check_types(request.key).value_type[0]);
+  options.chain = chain_of(request.key, request.asked);
   options.sample_rows = Max(request.asked.sample_rows, 0);
   options.seed = static_cast<uint64>(request.asked.seed);
   options.measures = request.key.measures;
@@ -59,7 +59,7 @@ class ColumnEstimate final : public LineEstimate {
   void begin_rows(bool every_row) override {
     if (!every_row || !takes_cells()) return;
     cells_ = Owned<kde::OwnedGridCells>::create(
-        context_, kde::chain_of(check_types(request_.key).value_type[0]), request_.key.measures);
+        context_, chain_of(request_.key, request_.asked), request_.key.measures);
     (*cells_)->begin_at(request_.level);
   }
   int level() const override { return cells_ != nullptr ? (*cells_)->level() : -1; }
@@ -170,6 +170,8 @@ void LineEstimate::check(const kde::Status& status) const {
     hint = psprintf("Measure %d is \"%s\". Fit it in a larger unit, as '(%s) / 1e200'.",
                     status.measure + 1, measure, measure);
   }
+  if (status.code == kde::Code::out_of_range && status.measure < 0 && request_.asked.steps != nullptr)
+    hint = "Leave steps out, or such values, by a filter.";
   check_status(status, psprintf("fit a density to %s", describe_columns(key)), hint);
 }
 

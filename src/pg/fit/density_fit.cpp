@@ -58,7 +58,7 @@ void check_computable(const DensityRequest& request, Relation relation) {
 // By the arguments that both forms of kde_fit have, at the places where a form has them; -1: it has
 // none.
 struct Arguments {
-  int exact, filter, max_error, measures, group_by, name, incremental;
+  int exact, filter, max_error, measures, group_by, name, incremental, steps;
 };
 
 Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
@@ -73,6 +73,8 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
     request.asked.exact = PG_GETARG_BOOL(at.exact);
     request.asked.incremental = PG_GETARG_BOOL(at.incremental);
   }
+  if (!PG_ARGISNULL(at.steps))
+    request.asked.steps = text_to_cstring(PG_GETARG_TEXT_PP(at.steps));
   const Oid oid = PG_GETARG_OID(0);
   Relation relation = open_maintained_relation(oid);
   check_kind(relation);
@@ -83,6 +85,7 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
                     ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter, measures, group_by)
                     : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter, measures, group_by);
   check_may_fit(request.key);
+  check_steps(request.key, request.asked);
   DensityFit fit;
   Road road;
   const bool has_road = begin_road(request, relation, &road);
@@ -127,12 +130,12 @@ void fit_density(const DensityRequest& request, Relation relation, Road* road, D
 
 // kde_fit(regclass, name, method, sample_rows, seed, ...)
 KDE_EXPORT(kde_fit);
-Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {5, 6, 7, 8, 9, 10, 11}); }
+Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {5, 6, 7, 8, 9, 10, 11, 12}); }
 
 // kde_fit(regclass, text[], method, sample_rows, seed, ...). An array of one is the fit of a column.
 KDE_EXPORT(kde_fit_columns);
 Datum kde_fit_columns(PG_FUNCTION_ARGS) {
-  return kde_pg::fit_by_call(fcinfo, {-1, 5, 6, 7, 8, 9, -1});
+  return kde_pg::fit_by_call(fcinfo, {-1, 5, 6, 7, 8, 9, -1, 10});
 }
 
 // A density of one's own, as a value: of the rows that the current user may read.

@@ -207,6 +207,28 @@ ColumnTypes check_types(const DensityKey& key) {
   return types;
 }
 
+kde::Chain chain_of(const DensityKey& key, const FitRequest& asked) {
+  const kde::ValueType type = check_types(key).value_type[0];
+  kde::Chain chain;
+  // A column's type may have changed since.
+  const bool told = asked.steps != nullptr && kde::parse_steps(asked.steps, &chain) &&
+                    kde::is_chain_of(type, chain);
+  return told ? chain : kde::chain_of(type);
+}
+
+void check_steps(const DensityKey& key, const FitRequest& asked) {
+  if (asked.steps == nullptr) return;
+  kde::Chain chain;
+  if (!kde::parse_steps(asked.steps, &chain))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown steps \"%s\"", asked.steps),
+             errhint("Steps are %s.", kde::steps_list())));
+  if (key.columns == 1 && check_types(key).value_type[0] <= kde::ValueType::numeric) return;
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                  errmsg("steps are of densities of one column of numbers"),
+                  errhint("Leave steps out.")));
+}
+
 bool is_category(const DensityKey& key, int column) {
   int32 typmod;
   kde::ValueType type;

@@ -70,6 +70,11 @@ struct ColumnTypes {
 };
 ColumnTypes check_types(const DensityKey& key);
 
+// By which steps the cells of a key's first column end, as asked for.
+kde::Chain chain_of(const DensityKey& key, const FitRequest& asked);
+// Refuses (22023) steps that are none, or none of the column's.
+void check_steps(const DensityKey& key, const FitRequest& asked);
+
 // Whether a column of a key has values that are no numbers.
 bool is_category(const DensityKey& key, int column);
 

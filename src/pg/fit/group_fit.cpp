@@ -42,9 +42,7 @@ class GroupEstimate final : public Estimate {
   void begin_rows(bool every_row) override {
     column_->begin_rows(every_row);
     every_row_ = every_row;
-    if (every_row)
-      groups_.begin_every_row(kde::chain_of(check_types(request_.key).value_type[0]),
-                              request_.level);
+    if (every_row) groups_.begin_every_row(request_.level);
   }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     if (!again_)
@@ -236,7 +234,7 @@ Estimate* new_group_estimate(const DensityRequest& request, MemoryContext contex
   kde::Sampler::Options sampling;
   sampling.seed = static_cast<uint64>(request.asked.seed);
   sampling.measures = key.measures;
-  sampling.chain = kde::chain_of(check_types(key).value_type[0]);
+  sampling.chain = chain_of(key, request.asked);
   auto* estimate = Owned<GroupEstimate>::create(context, request,
                                                 new_column_estimate(request, context), sampling);
   for (int i = 0; i < key.groups; ++i) {

@@ -49,7 +49,7 @@ KeptPart* new_part(int64 number, int32 node) {
 
 Settings settings_of_parts(const DensityRequest& request) {
   const ColumnTypes types = check_types(request.key);
-  Settings out = {types.value_type[0], read_column_method(request.asked.method),
+  Settings out = {types.value_type[0], chain_of(request.key, request.asked), read_column_method(request.asked.method),
                   request.asked.bytes, request.key.measures};
   std::copy_n(types.value_type + 1, request.key.measures, out.measure_type);
   out.grouped = request.key.groups > 0;
@@ -185,13 +185,14 @@ const char* shard_call(const DensityRequest& request, int shards) {
   DensityKey columns = key;
   columns.measures = columns.groups = 0;
   return psprintf(
-      "kde_aqp.kde_send(kde_aqp.shard_density(" KDE_SHARD ", %s, %s, %s, %s, %s, %lld, %d, %lld))",
+      "kde_aqp.kde_send(kde_aqp.shard_density(" KDE_SHARD ", %s, %s, %s, %s, %s, %lld, %d, %lld, %s))",
       literal(column_names_of(columns)), literal(measures_of(key)),
       key.has_filter() ? quote_literal_cstr(key.filter) : "NULL",
       quote_literal_cstr(request.asked.method), request.asked.sample_rows == -1 ? "true" : "false",
       static_cast<long long>(Max(kLeastPartBlocks, option_sample_blocks / Max(shards, 1))),
       static_cast<int>(bytes_of_each(kBytesOfShards, shards, request.asked)),
-      static_cast<long long>(request.asked.seed));
+      static_cast<long long>(request.asked.seed),
+      request.asked.steps != nullptr ? quote_literal_cstr(request.asked.steps) : "NULL");
 }
 
 struct varlena* receive_density(struct varlena* bytes) {
@@ -459,7 +460,7 @@ Datum kde_shard_counters(PG_FUNCTION_ARGS) {
   PG_RETURN_ARRAYTYPE_P(array);
 }
 
-// kde_aqp.shard_density(relation, column, measures, filter, method, every_row, blocks, bytes, seed)
+// kde_aqp.shard_density(relation, column, measures, filter, method, every_row, blocks, bytes, seed, steps)
 KDE_EXPORT(kde_shard_density);
 Datum kde_shard_density(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
@@ -471,8 +472,10 @@ Datum kde_shard_density(PG_FUNCTION_ARGS) {
   request.asked = {};
   request.asked.method = text_to_cstring(PG_GETARG_TEXT_PP(4));
   request.asked.sample_rows = PG_GETARG_BOOL(5) ? -1 : kAllRowsRead;
+  if (!PG_ARGISNULL(9)) request.asked.steps = text_to_cstring(PG_GETARG_TEXT_PP(9));
   check_incremental(request);
   check_readable(request.key);
+  check_steps(request.key, request.asked);
   request.bytes =
       static_cast<Size>(Max(Min(PG_GETARG_INT32(7), static_cast<int32>(kde::kMostListBytes)),
                             static_cast<int32>(kLeastPartBytes)));

@@ -59,6 +59,8 @@ bool is_covered(const CatalogEntry& entry, const DensityRequest& request) {
   bool covered =
       strcmp(asked.method, request.asked.method) == 0 && asked.max_error == 0 && !asked.exact &&
       !asked.incremental && asked.query == nullptr &&
+      (asked.steps == nullptr) == (request.asked.steps == nullptr) &&
+      (asked.steps == nullptr || strcmp(asked.steps, request.asked.steps) == 0) &&
       asked.sample_rows == request.asked.sample_rows &&
       (!asked.seed_given || (request.asked.seed_given && asked.seed == request.asked.seed));
   for (int k = 0; covered && k < entry.key.measures; ++k)
@@ -124,6 +126,7 @@ void Road::begin(const DensityRequest& request) {
   reading_.key = &request.key;
   reading_.options = scan_options(request);
   reading_.sink = estimate_;
+  reading_.chain = chain_of(request.key, request.asked);
 }
 
 void Road::begin_again() {

@@ -64,6 +64,7 @@ const char* why_not(Relation relation, const FormData_pg_attribute* attribute) {
 struct Column {
   NameData name;
   DensityKey key;
+  const char* steps = nullptr;   // of the density there is
   const char* reason = nullptr;  // of being left out; null: it is fitted
   DensityFit fit = {};
 };
@@ -97,6 +98,7 @@ void lock_columns(List* columns) {
     if (is_left_out(column)) continue;
     const CatalogEntry* before = catalog_entry(column->key);
     if (before == nullptr) continue;
+    column->steps = before->request.steps;
     if (before->key.measures > 0)
       column->reason = "Its density has measures, and stays: kde_refresh() fits it anew.";
     else if (before->request.incremental)
@@ -148,6 +150,7 @@ void fit_columns(List* columns, const FitRequest& asked, Relation relation) {
     if (is_left_out(column)) continue;
     DensityRequest request;
     request.asked = asked;
+    request.asked.steps = column->steps;
     request.of_table = true;
     request.key = column->key;
     if (is_read_by_shard(request)) {

@@ -50,6 +50,7 @@ struct ScanResult : kde::ReadShare {
 struct Reading {
   const DensityKey* key = nullptr;              // analysed
   const kde::ValueType* value_types = nullptr;  // of its columns
+  kde::Chain chain = kde::Chain::decimal;       // of cells in the place of rows
   ScanOptions options;
   RowSink* sink = nullptr;
   bool keep_snapshot = false;

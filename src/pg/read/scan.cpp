@@ -88,8 +88,8 @@ void read_cells_of(Scan* s) {
     const Datum cells =
         SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1, &is_null);
     if (is_null) continue;
-    const kde::Chain chain = kde::chain_of(served.reading->value_types[0]);
-    check_status(served.reading->sink->add_cells(read_cells(cells, chain, served.key.columns - 1)),
+    check_status(served.reading->sink->add_cells(
+                     read_cells(cells, served.reading->chain, served.key.columns - 1)),
                  served.doing);
   }
   SPI_finish();

@@ -1,6 +1,6 @@
 // The casts of a density to json and jsonb: what it holds and its curve, for plots and programs.
 //
-//   value_type, kind, method, kernel, bandwidth, rows, nulls, nans, negative_infinities,
+//   value_type, kind, steps, method, kernel, bandwidth, rows, nulls, nans, negative_infinities,
 //   positive_infinities, min, max, min_text, max_text, mean, stddev
 //   atoms      [[value, rows], ...], ascending: single values with at least one in kLeastShare
 //              of the rows; null where they are more than kMostAtoms
@@ -125,6 +125,7 @@ void put_header(StringInfo out, const kde::Header& h) {
   const auto finite = [has_finite](double x) { return has_finite ? x : std::nan(""); };
   put_field(out, "value_type", value_type_label(h.value_type));
   put_field(out, "kind", kind_name(h));
+  if (has_finite) put_field(out, "steps", kde::steps_name(h));
   put_field(out, "method", kde::asked_method_name(h));
   put_field(out, "bandwidth", h.bandwidth > 0 ? h.bandwidth : std::nan(""));
   put_field(out, "rows", h.rows);

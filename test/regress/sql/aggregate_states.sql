@@ -82,10 +82,10 @@ BEGIN
   EXECUTE format('CREATE AGGREGATE go_on(float8) (SFUNC = kde_aqp.agg_row, STYPE = kde_aqp.agg_state, FINALFUNC = kde_aqp.agg_final, INITCOND = %L)', first);
   EXECUTE format('CREATE AGGREGATE go_on(integer) (SFUNC = kde_aqp.agg_row, STYPE = kde_aqp.agg_state, FINALFUNC = kde_aqp.agg_final, INITCOND = %L)', first);
   EXECUTE format('CREATE AGGREGATE go_on(float8, float8) (SFUNC = kde_aqp.agg_measure_row, STYPE = kde_aqp.agg_state, FINALFUNC = kde_aqp.agg_final, INITCOND = %L)', first);
-  EXECUTE format('CREATE AGGREGATE go_on(VARIADIC "any") (SFUNC = kde_aqp.cells_row, STYPE = kde_aqp.agg_state, FINALFUNC = kde_aqp.agg_final, INITCOND = %L)', first);
+  EXECUTE format('CREATE AGGREGATE go_on(integer, VARIADIC "any") (SFUNC = kde_aqp.cells_row, STYPE = kde_aqp.agg_state, FINALFUNC = kde_aqp.agg_final, INITCOND = %L)', first);
 END $$;
 SELECT go_on(float8)::text = (SELECT kde_agg(float8)::text FROM t) AS goes_on FROM t WHERE piece <> 0;
-SELECT q, try(format('SELECT approx_count(go_on(%s)) FROM t', q)) FROM unnest(ARRAY['int4', 'float8, y', 'float8, y, y']) AS q;
+SELECT q, try(format('SELECT approx_count(go_on(%s)) FROM t', q)) FROM unnest(ARRAY['int4', 'float8, y', '0, float8, y, y']) AS q;
 
 -- What changes a state takes that of the aggregate that calls alone.
 SELECT q, try('SELECT ' || q) FROM unnest(ARRAY['kde_aqp.agg_row(NULL, 1)', 'kde_aqp.agg_row(part, 1.5::float8) FROM part',
