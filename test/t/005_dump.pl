@@ -40,7 +40,7 @@ $node->safe_psql('source', q{
   CREATE TABLE renamed (old real);
   INSERT INTO renamed SELECT i FROM generate_series(1, 3000) AS i;
   SELECT kde_fit('sales', 'amount', seed => 1, sample_rows => 5000),
-         kde_fit('sales', 'quantity', seed => 2), kde_fit('sales', 'at', seed => 3),
+         kde_fit('sales', 'quantity', seed => 2, steps => 'unix seconds'), kde_fit('sales', 'at', seed => 3),
          kde_fit('"Schema One"."Ta.ble"', 'Col "umn', seed => 4, method => 'silverman'),
          kde_fit('renamed', 'old', seed => 5);
   CREATE FUNCTION "Schema One".doubled(numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS 'SELECT 2 * $1';
@@ -64,7 +64,7 @@ $node->safe_psql('source', q{
 
 my $densities = q{
   SELECT relation, column_names, filter, bandwidth_matrix, stored_rows, method, bandwidth, rows, nulls, rows_read,
-    bandwidth_status, model, requested_exact, every_row_read, sample_rows, design_effect, bandwidth_rows, lower, upper, cells, engine, threads,
+    bandwidth_status, model, requested_exact, every_row_read, sample_rows, design_effect, bandwidth_rows, lower, upper, cells, steps, engine, threads,
     scan_ms, select_ms, estimate_ms, requested_sample_rows, seed, fitted_at
   FROM kde_densities_full ORDER BY relation::text, column_names, seed;};
 my $values = q{

@@ -28,7 +28,8 @@ std::vector<double> values_at(const RoundEnds& ends, int level, Random* random) 
 TEST(BatchWork, FindsTheCellOrLeavesIt) {
   Random random(7);
   std::size_t found = 0;
-  for (const Chain chain : {Chain::decimal, Chain::calendar, Chain::duration, Chain::milliseconds}) {
+  for (const Chain chain :
+       {Chain::decimal, Chain::calendar, Chain::duration, Chain::milliseconds}) {
     const RoundEnds ends(chain);
     for (int level = chain == Chain::decimal ? 900 : 0; level < 1010 && level < ends.levels();
          ++level) {

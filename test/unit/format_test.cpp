@@ -138,7 +138,8 @@ TEST(Validate, RejectsEachCorruptedField) {
       {"reserved", [](Header& h) { h.reserved = 1; }},
       {"no chain", [](Header& h) { h.chain = static_cast<Chain>(kChains); }},
       {"a chain of times", [](Header& h) { h.chain = Chain::duration; }},
-      {"times that are none", [](Header& h) {
+      {"times that are none",
+       [](Header& h) {
          h.chain = Chain::calendar;
          h.min = -1e20;
        }},

@@ -120,8 +120,8 @@ TEST(RoundEnds, AreTheCalendarsMonths) {
 // The k-th end of a level from milliseconds on, in milliseconds, in whole numbers: days by the standard
 // library's calendar, which knows the years up to 32767, so by those of the same 400 years.
 __int128 slow_end(int level, __int128 k) {
-  constexpr std::int64_t kSteps[] = {1,    5,     10,    50,     100,    500,     1000,    5000,
-                                     15000, 60000, 300000, 900000, 3600000, 86400000};
+  constexpr std::int64_t kSteps[] = {1,    5,     10,    50,     100,    500,     1000,
+                                     5000, 15000, 60000, 300000, 900000, 3600000, 86400000};
   constexpr int kMillisecondLevel = kSecondLevel - 6;
   if (level <= kDayLevel) return k * kSteps[level - kMillisecondLevel];
   for (int i = level; i > kMonthLevel; --i) k *= i == kYearLevel ? 12 : 10;
@@ -145,7 +145,8 @@ TEST(RoundEnds, OfUnixTimesAreThoseOfTheCalendar) {
         double x = std::floor((random.uniform() - 0.5) * std::pow(2, 20 + random.below(45)));
         if (std::fabs(x) >= kMostIndex * ends.step(level)) continue;
         // An end, or what is next to one.
-        if (i % 2 == 0) x = ends.end(level, ends.cell(level, x)) + static_cast<int>(random.below(3)) - 1;
+        if (i % 2 == 0)
+          x = ends.end(level, ends.cell(level, x)) + static_cast<int>(random.below(3)) - 1;
         const std::int64_t k = ends.cell(level, x);
         ASSERT_EQ(ends.end(level, k), slow(k)) << level << " " << k;
         ASSERT_LE(slow(k), x) << level;
@@ -610,8 +611,7 @@ TEST(FitCells, CountHeavyValuesByThemselves) {
     const Fitted whole = Fitted::of(shape, rows, kGridBytes, kSome);
     EXPECT_GT(whole.density().header().atoms, 0U);
     expect_counted(whole);
-    OwnedGridCells of_workers(shape.chain(), 1, kSome),
-        of_densities(shape.chain(), 1);
+    OwnedGridCells of_workers(shape.chain(), 1, kSome), of_densities(shape.chain(), 1);
     for (std::size_t part = 0; part < 4; ++part) {
       const std::size_t n = rows.size() / 4;
       const std::vector<Row> own(rows.begin() + static_cast<std::ptrdiff_t>(part * n),

@@ -96,12 +96,12 @@ struct Header {
   Kind kind;
   std::uint8_t flags;
   ValueType value_type;
-  Method method;             // resolved: never automatic
-  std::uint8_t measures;     // that follow (measure_format.h)
-  std::uint8_t grouped;      // 1: groups follow those (group_format.h)
-  std::uint8_t words;        // 1: words lie before the measures (word_format.h)
-  Chain chain;               // of the value type (round_ends.h)
-  std::uint8_t reserved;     // 0
+  Method method;          // resolved: never automatic
+  std::uint8_t measures;  // that follow (measure_format.h)
+  std::uint8_t grouped;   // 1: groups follow those (group_format.h)
+  std::uint8_t words;     // 1: words lie before the measures (word_format.h)
+  Chain chain;            // of the value type (round_ends.h)
+  std::uint8_t reserved;  // 0
   // Off a lattice: 1 more than the grid's level that keys are of; 0: none.
   std::uint16_t grid_level;
   std::uint32_t atoms;

@@ -303,8 +303,9 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
                            kLeastMeasured, bytes)));
   // auto's resolves to another method, and bounds it.
   const bool automatic = (density.flags & kde::kBounded) != 0;
-  Settings settings = {density.value_type, density.chain, automatic ? kde::Method::automatic : density.method,
-                       bytes, density.measures};
+  Settings settings = {density.value_type, density.chain,
+                       automatic ? kde::Method::automatic : density.method, bytes,
+                       density.measures};
   settings.grouped = density.grouped > 0;
   for (int k = 0; k < density.measures; ++k)
     settings.measure_type[k] = kde::MeasureView(&density, k).header().value_type;

@@ -42,6 +42,6 @@ Datum kde_info(PG_FUNCTION_ARGS) {
                            Field(distinct >= 0, static_cast<int64>(distinct)),
                            Field(has_finite, h->mean), Field(has_finite, std::sqrt(h->variance)),
                            Field(has_finite && h->lattice_step != 0, h->lattice_step),
-                           has_finite ? kde::steps_name(*h) : nullptr, view.steps(),
-                           error, static_cast<int32>(kde::density_size(h, kde::kMostDensityBytes)));
+                           has_finite ? kde::steps_name(*h) : nullptr, view.steps(), error,
+                           static_cast<int32>(kde::density_size(h, kde::kMostDensityBytes)));
 }

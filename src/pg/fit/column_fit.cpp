@@ -170,7 +170,8 @@ void LineEstimate::check(const kde::Status& status) const {
     hint = psprintf("Measure %d is \"%s\". Fit it in a larger unit, as '(%s) / 1e200'.",
                     status.measure + 1, measure, measure);
   }
-  if (status.code == kde::Code::out_of_range && status.measure < 0 && request_.asked.steps != nullptr)
+  if (status.code == kde::Code::out_of_range && status.measure < 0 &&
+      request_.asked.steps != nullptr)
     hint = "Leave steps out, or such values, by a filter.";
   check_status(status, psprintf("fit a density to %s", describe_columns(key)), hint);
 }

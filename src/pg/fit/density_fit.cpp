@@ -73,8 +73,7 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
     request.asked.exact = PG_GETARG_BOOL(at.exact);
     request.asked.incremental = PG_GETARG_BOOL(at.incremental);
   }
-  if (!PG_ARGISNULL(at.steps))
-    request.asked.steps = text_to_cstring(PG_GETARG_TEXT_PP(at.steps));
+  if (!PG_ARGISNULL(at.steps)) request.asked.steps = text_to_cstring(PG_GETARG_TEXT_PP(at.steps));
   const Oid oid = PG_GETARG_OID(0);
   Relation relation = open_maintained_relation(oid);
   check_kind(relation);

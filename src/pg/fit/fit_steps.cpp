@@ -224,9 +224,9 @@ void check_steps(const DensityKey& key, const FitRequest& asked) {
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown steps \"%s\"", asked.steps),
              errhint("Steps are %s.", kde::steps_list())));
   if (key.columns == 1 && check_types(key).value_type[0] <= kde::ValueType::numeric) return;
-  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                  errmsg("steps are of densities of one column of numbers"),
-                  errhint("Leave steps out.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+           errmsg("steps are of densities of one column of numbers"), errhint("Leave steps out.")));
 }
 
 bool is_category(const DensityKey& key, int column) {

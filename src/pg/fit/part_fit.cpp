@@ -49,8 +49,9 @@ KeptPart* new_part(int64 number, int32 node) {
 
 Settings settings_of_parts(const DensityRequest& request) {
   const ColumnTypes types = check_types(request.key);
-  Settings out = {types.value_type[0], chain_of(request.key, request.asked), read_column_method(request.asked.method),
-                  request.asked.bytes, request.key.measures};
+  Settings out = {types.value_type[0], chain_of(request.key, request.asked),
+                  read_column_method(request.asked.method), request.asked.bytes,
+                  request.key.measures};
   std::copy_n(types.value_type + 1, request.key.measures, out.measure_type);
   out.grouped = request.key.groups > 0;
   return out;
@@ -185,7 +186,8 @@ const char* shard_call(const DensityRequest& request, int shards) {
   DensityKey columns = key;
   columns.measures = columns.groups = 0;
   return psprintf(
-      "kde_aqp.kde_send(kde_aqp.shard_density(" KDE_SHARD ", %s, %s, %s, %s, %s, %lld, %d, %lld, %s))",
+      "kde_aqp.kde_send(kde_aqp.shard_density(" KDE_SHARD
+      ", %s, %s, %s, %s, %s, %lld, %d, %lld, %s))",
       literal(column_names_of(columns)), literal(measures_of(key)),
       key.has_filter() ? quote_literal_cstr(key.filter) : "NULL",
       quote_literal_cstr(request.asked.method), request.asked.sample_rows == -1 ? "true" : "false",

@@ -174,7 +174,8 @@ const char* query_of(const Scan& s, Relation rel, bool with_descendants, QueryFo
       appendStringInfoString(&query, " IS DISTINCT FROM NULL");
     } else {
       if (what == QueryFor::cells)
-        appendStringInfo(&query, "kde_aqp.cells(%d, ", static_cast<int>(s.served[i].reading->chain));
+        appendStringInfo(&query, "kde_aqp.cells(%d, ",
+                         static_cast<int>(s.served[i].reading->chain));
       append_columns(&query, s, key, rel, 0, key.columns);
     }
     if (what != QueryFor::rows) appendStringInfoChar(&query, ')');
