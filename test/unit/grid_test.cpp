@@ -207,7 +207,7 @@ const std::vector<Shape>& shapes() {
        }},
       {"Unix seconds", ValueType::float8, 0, kHour, kHour,
        [](Random* random) {
-         return Row{1672531200 + std::nearbyint(9e10 * random->uniform()) / 1e3,
+         return Row{1672531200 + std::nearbyint(3e10 * random->uniform()) / 1e3,
                     cents(std::fabs(normal(random)))};
        },
        Chain::calendar},

@@ -4,6 +4,8 @@
 
 #include <boost/math/special_functions/erf.hpp>
 
+#include <limits>
+
 namespace kde {
 
 namespace {
@@ -20,7 +22,11 @@ double normal_quantile(double p) {
 }
 
 double normal_central_quantile(double confidence) {
-  return std::numbers::sqrt2 * boost::math::erf_inv(confidence, Quiet());
+  // A session mostly asks by one.
+  thread_local struct { double confidence = std::numeric_limits<double>::quiet_NaN(), z = 0; } last;
+  if (confidence != last.confidence)
+    last = {confidence, std::numbers::sqrt2 * boost::math::erf_inv(confidence, Quiet())};
+  return last.z;
 }
 
 }  // namespace kde
