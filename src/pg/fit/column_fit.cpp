@@ -58,8 +58,8 @@ class ColumnEstimate final : public LineEstimate {
   // Of every row nothing is estimated.
   void begin_rows(bool every_row) override {
     if (!every_row || !takes_cells()) return;
-    cells_ = Owned<kde::OwnedGridCells>::create(
-        context_, chain_of(request_.key, request_.asked), request_.key.measures);
+    cells_ = Owned<kde::OwnedGridCells>::create(context_, chain_of(request_.key, request_.asked),
+                                                request_.key.measures);
     (*cells_)->begin_at(request_.level);
   }
   int level() const override { return cells_ != nullptr ? (*cells_)->level() : -1; }
