@@ -3,6 +3,8 @@
 // blocks that are known (proof/proof.h), the answer is put together (tally.h):
 //
 //   what the density says - what those say of the stretches with such blocks + what is read of them
+//
+// Of a stretch that had no row that the statement asks for those blocks alone are read.
 #include "pg/plain_sql/query_answer.h"
 
 #include "pg/answer/asked_words.h"
@@ -53,10 +55,24 @@ struct ChangedStretches {
   Stretch* stretch = nullptr;
   struct varlena** density = nullptr;  // of each; null: there is nothing to be taken out
   int n = 0;
-  double blocks = 0;
 };
 
-// What is kept of the density's, and behind it what came. False: blocks elsewhere changed, too.
+double blocks_of(const Stretch& stretch) {
+  return static_cast<double>(stretch.end - stretch.first);
+}
+
+// Blocks that are read in any case.
+double blocks_in_runs(const ChangedStretches& of) {
+  double blocks = 0;
+  for (int i = 0; i < of.n; ++i) {
+    if (of.stretch[i].changed && of.stretch[i].runs == NIL) blocks += blocks_of(of.stretch[i]);
+    for (const Stretch* run : of_list<const Stretch>(of.stretch[i].runs)) blocks += blocks_of(*run);
+  }
+  return blocks;
+}
+
+// What is kept of the density's, and behind it what came. False: blocks elsewhere changed, too, or
+// too many.
 bool find_changed_stretches(const CachedDensity& cached, Oid relation, int64 id,
                             ChangedStretches* out) {
   bool found = false;
@@ -77,11 +93,7 @@ bool find_changed_stretches(const CachedDensity& cached, Oid relation, int64 id,
       out->stretch[out->n++] = {leaf.relation, end, InvalidBlockNumber, false};
     }
     if (!find_changed(relation, cached.proof, out->stretch, out->n)) return;
-    for (int i = 0; i < out->n; ++i) {
-      if (!out->stretch[i].changed) continue;
-      out->blocks += static_cast<double>(out->stretch[i].end - out->stretch[i].first);
-      if (out->blocks > option_approximate_blocks) return;
-    }
+    if (blocks_in_runs(*out) > option_approximate_blocks) return;
     for (int i = 0; i < out->n; ++i)
       if (out->stretch[i].changed && number[i] >= 0) out->density[i] = kept.density(number[i]);
     found = true;
@@ -105,7 +117,11 @@ class PlainAnswering {
     (void)look_at(stretch);
   }
 
-  void take_out() { answer(); }
+  // Whether there was something.
+  bool take_out() {
+    answer();
+    return any_row_;
+  }
   const PlainAnswers& answers() const { return state_.out; }
 
   PlainAnswers run() {
@@ -120,6 +136,8 @@ class PlainAnswering {
     return state_.out;
   }
 
+  // Whether an answer as of now would read more blocks than it may.
+  bool reads_too_much() const { return reads_too_much_; }
   // Whether it may be answered as of the fit, where it is not as of now.
   bool has_consent() const { return consented_; }
 
@@ -196,7 +214,6 @@ class PlainAnswering {
         find_changed_stretches(cached, plan_.key.relation, fit_.density_id, &changed_)) {
       tally_ = &own_tally_;
       state_.out.changed_rows = 0;
-      state_.out.blocks_read = changed_.blocks;
     }
     rows_.options.changed_rows = std::max(rows_.options.changed_rows, state_.out.changed_rows);
     return true;
@@ -204,16 +221,24 @@ class PlainAnswering {
 
   void answer_together_with_rest() {
     answer();
+    List* read = NIL;  // Stretch*
     for (int i = 0; i < changed_.n && is_answered(); ++i) {
-      if (changed_.density[i] == nullptr) continue;
-      PlainAnswering stretch(state_.asked, changed_.density[i], tally_);
-      stretch.take_out();
-      state_.out.outcome = stretch.answers().outcome;
-      state_.out.detail = stretch.answers().detail;
+      Stretch& changed = changed_.stretch[i];
+      if (!changed.changed) continue;
+      bool is_touched = changed.runs == NIL;
+      if (changed_.density[i] != nullptr) {
+        PlainAnswering stretch(state_.asked, changed_.density[i], tally_);
+        is_touched |= stretch.take_out();
+        state_.out.outcome = stretch.answers().outcome;
+        state_.out.detail = stretch.answers().detail;
+      }
+      read = is_touched ? lappend(read, &changed) : list_concat(read, changed.runs);
     }
-    if (!is_answered()) return;
-    state_.asked.rest->read(plan_, changed_.stretch, changed_.n,
-                            [this](const RestRow& row) { tally_->add(row); });
+    for (const Stretch* stretch : of_list<const Stretch>(read))
+      state_.out.blocks_read += blocks_of(*stretch);
+    reads_too_much_ = is_answered() && state_.out.blocks_read > option_approximate_blocks;
+    if (!is_answered() || reads_too_much_) return;
+    state_.asked.rest->read(plan_, read, [this](const RestRow& row) { tally_->add(row); });
     List* entries = tally_->entries();
     tally_ = nullptr;
     for (const PlainTally::Entry* entry : of_list<const PlainTally::Entry>(entries)) {
@@ -258,6 +283,8 @@ class PlainAnswering {
   bool put_all(PlainTotal* answers, const kde::Interval& there, PlainRow* row) {
     if (tally_ != nullptr) {
       tally_->add(*row, there, answers, out_);
+      any_row_ |= there.upper >= 0.5;
+      for (int k = 0; k < plan_.aggregates; ++k) any_row_ |= answers[k].total.count.upper >= 0.5;
       return true;
     }
     for (int k = 0; k < plan_.aggregates; ++k) {
@@ -520,6 +547,7 @@ class PlainAnswering {
   const bool as_of_then_;
   bool consented_ = false;
   bool any_row_ = false;  // of those answered
+  bool reads_too_much_ = false;
   PlainTally own_tally_{state_};
   PlainTally* tally_ = nullptr;  // null: answers are rows at once
   bool out_ = false;             // they are taken out of it
@@ -555,6 +583,11 @@ bool may_have_nulls(const DensityKey& key, int columns) {
 PlainAnswers plain_answers(const PlainAsked& asked) {
   PlainAnswering now(asked, false);
   const PlainAnswers answers = now.run();
+  if (now.reads_too_much()) {
+    PlainAsked without = asked;
+    without.rest = nullptr;
+    return plain_answers(without);
+  }
   if (answers.outcome == PlainOutcome::answered || !now.has_consent()) return answers;
   PlainAnswering then(asked, true);
   return then.run();

@@ -46,9 +46,9 @@ class PlainRest {
     parent_ = parent;
   }
   bool is_there() const { return plan_ != nullptr; }
-  // Of those that are changed, whose leaves are locked. Calls visit(row) for each row of the plan.
-  void read(const PlainPlan& asked, const Stretch* stretch, int n,
-            kde::FunctionRef<void(const RestRow&)> visit);
+  // Of a list of Stretch*, of leaf after leaf, which are locked. Calls visit(row) for each row of the
+  // plan.
+  void read(const PlainPlan& asked, List* stretches, kde::FunctionRef<void(const RestRow&)> visit);
   void note_parameters();
   void end();
 

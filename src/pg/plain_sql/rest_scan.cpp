@@ -25,8 +25,8 @@ namespace {
 struct RestScan {
   CustomScanState css;
   AttrNumber attributes;  // as far as rows have to be taken apart
-  const Stretch* stretch;
-  int stretches, next;
+  List* stretches;
+  int next;
   // Of the stretch that is read; null: none.
   Relation leaf;
   TableScanDesc scan;
@@ -66,9 +66,8 @@ void close_leaf(RestScan* s) {
 
 // False: there is none.
 bool next_stretch(RestScan* s) {
-  while (s->next < s->stretches) {
-    const Stretch& stretch = s->stretch[s->next++];
-    if (!stretch.changed) continue;
+  while (s->next < list_length(s->stretches)) {
+    const auto& stretch = *static_cast<const Stretch*>(list_nth(s->stretches, s->next++));
     if (s->leaf != nullptr && RelationGetRelid(s->leaf) != stretch.leaf) close_leaf(s);
     if (s->leaf == nullptr) {
       Relation root = s->css.ss.ss_currentRelation;
@@ -147,7 +146,7 @@ int decimals_of(Datum numeric) {
 
 const CustomScanMethods rest_scan_methods = {kRestName, create_state};
 
-void PlainRest::read(const PlainPlan& asked, const Stretch* stretch, int n,
+void PlainRest::read(const PlainPlan& asked, List* stretches,
                      kde::FunctionRef<void(const RestRow&)> visit) {
   if (state_ == nullptr) {
     EState* estate = parent_->state;
@@ -158,8 +157,7 @@ void PlainRest::read(const PlainPlan& asked, const Stretch* stretch, int n,
     ExecReScan(state_);
   }
   if (RestScan* scan = scan_beneath(state_)) {
-    scan->stretch = stretch;
-    scan->stretches = n;
+    scan->stretches = stretches;
     scan->next = 0;
   }
   auto* total =

@@ -449,10 +449,24 @@ Judgement judge(Oid relation, const Proof& proof) {
   return out;
 }
 
+namespace {
+
+void add_to_runs(Stretch* stretch, BlockNumber block) {
+  auto* last = stretch->runs == NIL ? nullptr : static_cast<Stretch*>(llast(stretch->runs));
+  if (last != nullptr && last->end == block) {
+    ++last->end;
+  } else {
+    auto* run = new (palloc(sizeof(Stretch))) Stretch{stretch->leaf, block, block + 1, true};
+    stretch->runs = lappend(stretch->runs, run);
+  }
+}
+
+}  // namespace
+
 bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
   if (why_unknown(proof) != Unproven::no || snapshots_may_age()) return false;
   const Noted noted = {proof.lsn, proof.all_set, proof.all_ended};
-  Headers headers = kHeadersOfAnswer;
+  Headers headers = kHeadersOfRest;
   Sum sum;
   int seen = 0, k = 0;
   const Unproven why = for_leaves(relation, [&](Relation rel) -> Unproven {
@@ -474,6 +488,7 @@ bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
       if (at == k || block < stretch[at].first) at = first;
       while (at < k && stretch[at].end <= block) ++at;
       if (at == k || block < stretch[at].first) return false;
+      add_to_runs(&stretch[at], block);
       return stretch[at].changed = true;
     };
     const BlockNumber same = Min(then.blocks, now);

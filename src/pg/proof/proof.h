@@ -164,13 +164,14 @@ Judgement judge(Oid relation, const Proof& proof);
 struct Stretch {
   Oid leaf;
   BlockNumber first, end;
-  bool changed;
+  bool changed = false;
+  List* runs = NIL;  // Stretch*, of blocks that are not proven
 };
 
 // Where a judgement says that rows changed, under the same snapshot: which of those stretches, in the
 // order of their leaves and blocks, have a block that is not proven, and what came behind them.
 // stretch: the last of a leaf, whose end is not known (InvalidBlockNumber), gets it, and is changed
-// where it has a block. Leaves with such stretches stay locked until the transaction ends. False:
+// where it has a block; then it has no runs. Leaves with such stretches stay locked until the transaction ends. False:
 // others changed, too, or nobody knows.
 bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n);
 

@@ -111,10 +111,16 @@ XLogRecPtr lsn_of_block(Relation rel, BlockNumber block) {
   return lsn;
 }
 
-// When this session may read all of a map page's blocks again: where each change stamps the page,
-// it spends no more than a small share of its time on them.
-TimestampTz next_page_at = 0;
-constexpr TimestampTz kShareOfTime = 20;
+// When this session read all of a map page's blocks last: where each change stamps the page, it spends
+// no more than a share of its time on them.
+struct PagesRead {
+  TimestampTz begun, ended;
+};
+PagesRead last_pages = {0, 0};
+
+TimestampTz next_page_at(const Headers& headers) {
+  return last_pages.ended + headers.share * (last_pages.ended - last_pages.begun);
+}
 
 // What the headers of a map page's blocks told. While the page's stamp is the same no bit was set
 // since, so blocks whose bits are set, and whose own LSNs were <= lsn, still did not change. Own
@@ -219,7 +225,7 @@ BlockNumber count_unproven_of_page(Relation rel, MapPage* page, const Noted& pro
   TimestampTz page_begun = 0;
   if (read_set && page->unproven <= headers->left) {
     headers->left -= page->unproven;
-  } else if (read_set && headers->pages > 0 && GetCurrentTimestamp() >= next_page_at) {
+  } else if (read_set && headers->pages > 0 && GetCurrentTimestamp() >= next_page_at(*headers)) {
     --headers->pages;
     page_begun = GetCurrentTimestamp();
   } else if (read_set) {
@@ -267,10 +273,7 @@ BlockNumber count_unproven_of_page(Relation rel, MapPage* page, const Noted& pro
       place->stamp = page->stamp;
     }
   }
-  if (page_begun != 0) {
-    const TimestampTz now = GetCurrentTimestamp();
-    next_page_at = now + kShareOfTime * (now - page_begun);
-  }
+  if (page_begun != 0) last_pages = {page_begun, GetCurrentTimestamp()};
   return unproven;
 }
 

@@ -25,9 +25,12 @@ struct Headers {
   int64 left;
   int pages;             // of the map, of whose blocks it may read all: they are remembered
   bool all_or_nothing;   // none where they cannot prove that nothing changed
+  int share = 20;        // pages are read in one of so many parts of a session's time
   bool put_off = false;  // out: others are left for the next time
 };
 inline constexpr Headers kHeadersOfAnswer = {4096, 1, false};
+// Where the exact plan would read the blocks themselves, which costs ten times as much.
+inline constexpr Headers kHeadersOfRest = {4096, 32, false, 0};
 inline constexpr Headers kAllHeaders = {PG_INT64_MAX, 0, true};
 inline constexpr Headers kNoHeaders = {0, 0, true};
 
