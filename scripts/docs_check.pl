@@ -420,6 +420,7 @@ sub check_functions {
 # As SHOW prints a default.
 sub shown {
   my ($value, $unit) = @_;
+  ($value, $unit) = (8 * $value, 'kB') if $unit eq '8kB';
   return $value if $unit eq '' || $value !~ /^-?\d+$/ || $value <= 0;
   my @larger = $unit =~ /B$/ ? ([ kB => 1024 ], [ MB => 1024 ], [ GB => 1024 ])
     : ([ ms => 1000 ], [ s => 60 ], [ min => 60 ], [ h => 24 ], [ d => 1 ]);

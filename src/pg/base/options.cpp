@@ -39,7 +39,7 @@ bool option_changed_rows = true;
 double option_approximate_error = 0.01;
 double option_approximate_confidence = 0.95;
 bool option_approximate_notice = true;
-int option_approximate_blocks = 4096;
+int option_approximate_scan_blocks = 4096;
 bool option_log_answers = false;
 
 namespace {
@@ -224,12 +224,12 @@ void define_approximate_options() {
                            &option_approximate_confidence, 0.95, 0.5, 0.999999, PGC_USERSET, 0,
                            nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
-      "kde_aqp.approximate_blocks",
-      "Blocks that plain SQL reads beside a density, of those that changed since its fit.",
-      "Where there are more the answer takes in the rows that may have changed, or the exact plan "
+      "kde_aqp.approximate_scan_size",
+      "Most that plain SQL reads beside a density, of blocks that changed since its fit.",
+      "Where it is more the answer takes in the rows that may have changed, or the exact plan "
       "runs.",
-      &option_approximate_blocks, 4096, 0, INT_MAX, PGC_USERSET, GUC_UNIT_BLOCKS, nullptr, nullptr,
-      nullptr);
+      &option_approximate_scan_blocks, 4096, 0, INT_MAX, PGC_USERSET, GUC_UNIT_BLOCKS, nullptr,
+      nullptr, nullptr);
   DefineCustomBoolVariable("kde_aqp.approximate_notice",
                            "Whether a statement of plain SQL that densities answer says so.",
                            "One NOTICE for each.", &option_approximate_notice, true, PGC_USERSET, 0,

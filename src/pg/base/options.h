@@ -50,7 +50,7 @@ Approximate chosen_approximate();
 extern double option_approximate_error;
 extern double option_approximate_confidence;
 extern bool option_approximate_notice;
-extern int option_approximate_blocks;
+extern int option_approximate_scan_blocks;
 // kde_aqp.log_answers: each is logged.
 extern bool option_log_answers;
 

@@ -93,7 +93,7 @@ bool find_changed_stretches(const CachedDensity& cached, Oid relation, int64 id,
       out->stretch[out->n++] = {leaf.relation, end, InvalidBlockNumber, false};
     }
     if (!find_changed(relation, cached.proof, out->stretch, out->n)) return;
-    if (blocks_in_runs(*out) > option_approximate_blocks) return;
+    if (blocks_in_runs(*out) > option_approximate_scan_blocks) return;
     for (int i = 0; i < out->n; ++i)
       if (out->stretch[i].changed && number[i] >= 0) out->density[i] = kept.density(number[i]);
     found = true;
@@ -236,7 +236,7 @@ class PlainAnswering {
     }
     for (const Stretch* stretch : of_list<const Stretch>(read))
       state_.out.blocks_read += blocks_of(*stretch);
-    reads_too_much_ = is_answered() && state_.out.blocks_read > option_approximate_blocks;
+    reads_too_much_ = is_answered() && state_.out.blocks_read > option_approximate_scan_blocks;
     if (!is_answered() || reads_too_much_) return;
     state_.asked.rest->read(plan_, read, [this](const RestRow& row) { tally_->add(row); });
     List* entries = tally_->entries();

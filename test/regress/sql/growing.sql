@@ -126,9 +126,9 @@ COMMIT;
 DELETE FROM ride WHERE id = 1;
 DELETE FROM tree WHERE id = 1;
 SELECT say('the first row deleted');
-SET kde_aqp.approximate_blocks = 0;
+SET kde_aqp.approximate_scan_size = 0;
 SELECT say('nothing read');
-RESET kde_aqp.approximate_blocks;
+RESET kde_aqp.approximate_scan_size;
 SELECT count(*) FROM unnest('{ride,tree}'::text[]) AS t, kde_refresh(t, force => true);
 SELECT say('refreshed');
 -- FREEZE writes every block.
