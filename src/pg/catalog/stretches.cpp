@@ -12,6 +12,9 @@ struct StretchReader::Entry {
   BlockNumber first, end;
   uint32 size;  // of the density with its length word; 0: none
   uint64 at;    // behind the length word of the whole
+  uint64 seed;
+
+  Size hashes() const { return sizeof(uint64) * (end - first); }
 };
 
 namespace {
@@ -50,8 +53,8 @@ bytea* stretches_to_bytes(List* stretches) {
   for (int i = 0; i < n; ++i) {
     const auto* of = static_cast<const KeptStretch*>(list_nth(stretches, i));
     const Size size = of->density != nullptr ? VARSIZE(of->density) : 0;
-    entry[i] = {of->leaf, of->first, of->end, static_cast<uint32>(size), at};
-    at += size;
+    entry[i] = {of->leaf, of->first, of->end, static_cast<uint32>(size), at, of->seed};
+    at += size + entry[i].hashes();
   }
   if (!AllocSizeIsValid(VARHDRSZ + at)) return nullptr;
   auto* out = static_cast<bytea*>(palloc(VARHDRSZ + at));
@@ -61,7 +64,9 @@ bytea* stretches_to_bytes(List* stretches) {
   memcpy(VARDATA(out) + sizeof head, entry, sizeof(Entry) * static_cast<Size>(n));
   for (int i = 0; i < n; ++i) {
     const auto* of = static_cast<const KeptStretch*>(list_nth(stretches, i));
-    if (of->density != nullptr) memcpy(VARDATA(out) + entry[i].at, of->density, entry[i].size);
+    char* to = VARDATA(out) + entry[i].at;
+    if (of->density != nullptr) memcpy(to, of->density, entry[i].size);
+    memcpy(to + entry[i].size, of->hash, entry[i].hashes());
   }
   return out;
 }
@@ -89,6 +94,16 @@ struct varlena* StretchReader::density(int i) const {
   auto* out = static_cast<struct varlena*>(palloc(e.size));
   memcpy(out, slice_of(stored_, e.at, e.size), e.size);
   if (VARATT_IS_COMPRESSED(out) || VARSIZE_ANY(out) != e.size) raise_corrupted();
+  return out;
+}
+
+uint64 StretchReader::seed(int i) const { return entry_[i].seed; }
+
+const uint64* StretchReader::hash(int i) const {
+  const Entry& e = entry_[i];
+  if (e.at > MaxAllocSize || e.size > MaxAllocSize || e.end < e.first) raise_corrupted();
+  auto* out = static_cast<uint64*>(palloc(e.hashes() + 1));
+  memcpy(out, slice_of(stored_, e.at + e.size, e.hashes()), e.hashes());
   return out;
 }
 

@@ -3,7 +3,7 @@
 // theirs changed. Those blocks, and what came behind them, are then read (plain_sql/rest.h).
 //
 // A column of kde_aqp.fitted: a head, the stretches in the order of their leaves and blocks, each
-// with the place of its density, and these, aligned. It is stored as it is, so that one of them is
+// with the place of its density, and these, each with its blocks' hashes behind it. It is stored as it is, so that one of them is
 // fetched without the others.
 #pragma once
 
@@ -17,6 +17,8 @@ struct KeptStretch {
   Oid leaf;
   BlockNumber first, end;
   struct varlena* density;  // null: there is no value in it
+  uint64 seed;
+  const uint64* hash;  // of each block (read/block_hash.h), by that seed
 };
 
 // Of a palloc'ed list of KeptStretch*, in that order.
@@ -34,6 +36,8 @@ class StretchReader {
   Stretch stretch(int i) const;
   // Null: there is no value in it. Error XX001 for bytes that are none.
   struct varlena* density(int i) const;
+  uint64 seed(int i) const;
+  const uint64* hash(int i) const;
 
  private:
   struct varlena* stored_;

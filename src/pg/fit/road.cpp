@@ -208,6 +208,9 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
     options.snapshot = roads[k]->scan().snapshot;
     options.first_block = stretch.first;
     options.end_block = stretch.end;
+    part[k].reading_.seed = stretch.seed;
+    part[k].reading_.hash = static_cast<uint64*>(MemoryContextAllocZero(
+        roads[k]->context_, sizeof(uint64) * (stretch.end - stretch.first)));
   }
   read(parts, n, relation, false);
   finish(parts, n);
@@ -221,6 +224,7 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
     const auto keep = [&](const Estimate* estimate, List** in) {
       auto* kept = static_cast<KeptStretch*>(palloc(sizeof(KeptStretch)));
       *kept = stretch;
+      kept->hash = part[k].reading_.hash;
       if (estimate != nullptr)
         kept->density = reinterpret_cast<struct varlena*>(
             DatumGetPointer(density_to_datum(estimate->density())));

@@ -3,6 +3,7 @@
 
 #include "pg/catalog/stretches.h"
 #include "pg/fit/column_fit.h"
+#include "pg/read/block_hash.h"
 
 namespace kde_pg {
 
@@ -20,7 +21,7 @@ constexpr BlockNumber kGrowth = 4;
 
 KeptStretch* new_stretch(const ProofLeaf& leaf, BlockNumber first, BlockNumber end) {
   auto* out = static_cast<KeptStretch*>(palloc0(sizeof(KeptStretch)));
-  *out = {leaf.relation, first, end, nullptr};
+  *out = {leaf.relation, first, end, nullptr, 0, nullptr};
   return out;
 }
 
@@ -51,6 +52,7 @@ List* stretches_of(const Proof& proof) {
   const bool all = blocks <= kMostCovered;
   const auto each = static_cast<BlockNumber>(Max(kLeastBlocks, blocks / kStretches));
   List* out = NIL;
+  const uint64 seed = new_hash_seed();
   for (int i = all ? 0 : Max(proof.leaves - kMostLeaves, 0); i < proof.leaves; ++i) {
     const ProofLeaf& leaf = proof.leaf[i];
     const BlockNumber last = Min(leaf.blocks, Max(leaf.blocks / kShare, kLeastBlocks));
@@ -58,6 +60,7 @@ List* stretches_of(const Proof& proof) {
       out = lappend(out, new_stretch(leaf, first, Min(first + each, leaf.blocks - last)));
     out = list_concat(out, last_blocks(leaf, last));
   }
+  for (KeptStretch* stretch : of_list<KeptStretch>(out)) stretch->seed = seed;
   return out;
 }
 

@@ -54,6 +54,9 @@ struct Reading {
   ScanOptions options;
   RowSink* sink = nullptr;
   bool keep_snapshot = false;
+  // Of a stretch of blocks, what the rows of each are (block_hash.h), by that seed; null: not wanted.
+  uint64* hash = nullptr;
+  uint64 seed = 0;
   bool done = false;
   ScanResult result;
   // What the sink said, of one of several; then it did not get all rows. Of one by itself that is an

@@ -9,6 +9,7 @@
 #include "pg/aggregate/cells_aggregate.h"
 #include "pg/base/pinned.h"
 #include "pg/progress/progress.h"
+#include "pg/read/block_hash.h"
 #include "pg/read/block_range.h"
 #include "pg/read/foreign_blocks.h"
 #include "pg/read/scan_plan.h"
@@ -44,7 +45,18 @@ void read_stretch(Scan* s, Relation rel) {
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
   TableScanDesc scan = begin_block_scan(rel, s->snapshot);
   set_block_range(scan, s->options.first_block, end);
-  while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) s->readers.take(slot);
+  auto* hasher = static_cast<RowHasher*>(palloc(sizeof(RowHasher) * s->n));
+  for (int i = 0; i < s->n; ++i) {
+    const Reading& reading = *s->served[i].reading;
+    int n;
+    const AttrNumber* columns = columns_of(columns_read_by(*reading.key), &n);
+    hasher[i].begin(s->relation, rel, columns, n, reading.seed);
+  }
+  while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
+    const BlockNumber at = ItemPointerGetBlockNumber(&slot->tts_tid) - s->options.first_block;
+    for (int i = 0; i < s->n; ++i) s->served[i].reading->hash[at] += hasher[i].hash_of(slot);
+    s->readers.take(slot);
+  }
   table_endscan(scan);
   ExecDropSingleTupleTableSlot(slot);
 }
