@@ -12,7 +12,6 @@ struct StretchReader::Entry {
   BlockNumber first, end;
   uint32 size;  // of the density with its length word; 0: none
   uint64 at;    // behind the length word of the whole
-  uint64 seed;
 
   Size hashes() const { return sizeof(uint64) * (end - first); }
 };
@@ -22,6 +21,7 @@ namespace {
 struct Head {
   uint32 version;
   int32 size;
+  uint64 seed;
 };
 constexpr uint32 kVersion = 1;
 // Their lists of a server are not longer.
@@ -53,13 +53,13 @@ bytea* stretches_to_bytes(List* stretches) {
   for (int i = 0; i < n; ++i) {
     const auto* of = static_cast<const KeptStretch*>(list_nth(stretches, i));
     const Size size = of->density != nullptr ? VARSIZE(of->density) : 0;
-    entry[i] = {of->leaf, of->first, of->end, static_cast<uint32>(size), at, of->seed};
+    entry[i] = {of->leaf, of->first, of->end, static_cast<uint32>(size), at};
     at += size + entry[i].hashes();
   }
   if (!AllocSizeIsValid(VARHDRSZ + at)) return nullptr;
   auto* out = static_cast<bytea*>(palloc(VARHDRSZ + at));
   SET_VARSIZE(out, VARHDRSZ + at);
-  const Head head = {kVersion, n};
+  const Head head = {kVersion, n, static_cast<const KeptStretch*>(linitial(stretches))->seed};
   memcpy(VARDATA(out), &head, sizeof head);
   memcpy(VARDATA(out) + sizeof head, entry, sizeof(Entry) * static_cast<Size>(n));
   for (int i = 0; i < n; ++i) {
@@ -77,6 +77,7 @@ StretchReader::StretchReader(struct varlena* stored) : stored_(stored) {
   memcpy(&head, slice_of(stored, 0, sizeof head), sizeof head);
   if (head.version != kVersion || head.size < 0 || head.size > kMostStretches) return;
   size_ = head.size;
+  seed_ = head.seed;
   const Size bytes = sizeof(Entry) * static_cast<Size>(size_);
   auto* entry = static_cast<Entry*>(palloc(bytes));
   memcpy(entry, slice_of(stored, sizeof head, bytes), bytes);
@@ -96,8 +97,6 @@ struct varlena* StretchReader::density(int i) const {
   if (VARATT_IS_COMPRESSED(out) || VARSIZE_ANY(out) != e.size) raise_corrupted();
   return out;
 }
-
-uint64 StretchReader::seed(int i) const { return entry_[i].seed; }
 
 const uint64* StretchReader::hash(int i) const {
   const Entry& e = entry_[i];

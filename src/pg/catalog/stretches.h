@@ -17,8 +17,8 @@ struct KeptStretch {
   Oid leaf;
   BlockNumber first, end;
   struct varlena* density;  // null: there is no value in it
-  uint64 seed;
-  const uint64* hash;  // of each block (read/block_hash.h), by that seed
+  uint64 seed;              // the same of all
+  const uint64* hash;       // of each block (read/block_hash.h), by that seed
 };
 
 // Of a palloc'ed list of KeptStretch*, in that order.
@@ -36,12 +36,13 @@ class StretchReader {
   Stretch stretch(int i) const;
   // Null: there is no value in it. Error XX001 for bytes that are none.
   struct varlena* density(int i) const;
-  uint64 seed(int i) const;
+  uint64 seed() const { return seed_; }
   const uint64* hash(int i) const;
 
  private:
   struct varlena* stored_;
   const Entry* entry_ = nullptr;
+  uint64 seed_ = 0;
   int size_ = 0;
 };
 

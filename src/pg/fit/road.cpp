@@ -209,8 +209,8 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
     options.first_block = stretch.first;
     options.end_block = stretch.end;
     part[k].reading_.seed = stretch.seed;
-    part[k].reading_.hash = static_cast<uint64*>(MemoryContextAllocZero(
-        roads[k]->context_, sizeof(uint64) * (stretch.end - stretch.first)));
+    part[k].reading_.hash = static_cast<uint64*>(
+        MemoryContextAllocZero(roads[k]->context_, sizeof(uint64) * (stretch.end - stretch.first)));
   }
   read(parts, n, relation, false);
   finish(parts, n);

@@ -13,7 +13,7 @@
 #include "pg/catalog/cache.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/extension_lock.h"
-#include "pg/catalog/stretches.h"
+#include "pg/plain_sql/changed_stretches.h"
 #include "pg/plain_sql/query_box.h"
 #include "pg/plain_sql/query_datum.h"
 #include "pg/plain_sql/group_keys.h"
@@ -46,61 +46,6 @@ CachedDensity density_if_there(const DensityKey& key, AnsweringFit* fit) {
   const Oid extension = hold_extension_at_once();
   if (!OidIsValid(extension)) return {};
   const CachedDensity found = cached_density(key, fit, Tell::nothing);
-  release_extension(extension);
-  return found;
-}
-
-// The stretches that changed, or came since.
-struct ChangedStretches {
-  Stretch* stretch = nullptr;
-  struct varlena** density = nullptr;  // of each; null: there is nothing to be taken out
-  int n = 0;
-};
-
-double blocks_of(const Stretch& stretch) {
-  return static_cast<double>(stretch.end - stretch.first);
-}
-
-// Blocks that are read in any case.
-double blocks_in_runs(const ChangedStretches& of) {
-  double blocks = 0;
-  for (int i = 0; i < of.n; ++i) {
-    if (of.stretch[i].changed && of.stretch[i].runs == NIL) blocks += blocks_of(of.stretch[i]);
-    for (const Stretch* run : of_list<const Stretch>(of.stretch[i].runs)) blocks += blocks_of(*run);
-  }
-  return blocks;
-}
-
-// What is kept of the density's, and behind it what came. False: blocks elsewhere changed, too, or
-// too many.
-bool find_changed_stretches(const CachedDensity& cached, Oid relation, int64 id,
-                            ChangedStretches* out) {
-  bool found = false;
-  const auto read = [&](const StretchReader& kept) {
-    const auto room = static_cast<Size>(kept.size() + cached.proof.leaves);
-    out->stretch = static_cast<Stretch*>(palloc(sizeof(Stretch) * room));
-    out->density = static_cast<struct varlena**>(palloc0(sizeof(struct varlena*) * room));
-    auto* number = static_cast<int*>(palloc(sizeof(int) * room));
-    for (int i = 0, k = 0; i < cached.proof.leaves; ++i) {
-      const ProofLeaf& leaf = cached.proof.leaf[i];
-      BlockNumber end = leaf.blocks;
-      for (; k < kept.size() && kept.stretch(k).leaf == leaf.relation; ++k) {
-        number[out->n] = k;
-        out->stretch[out->n++] = kept.stretch(k);
-        end = kept.stretch(k).end;
-      }
-      number[out->n] = -1;
-      out->stretch[out->n++] = {leaf.relation, end, InvalidBlockNumber, false};
-    }
-    if (!find_changed(relation, cached.proof, out->stretch, out->n)) return;
-    if (blocks_in_runs(*out) > option_approximate_scan_blocks) return;
-    for (int i = 0; i < out->n; ++i)
-      if (out->stretch[i].changed && number[i] >= 0) out->density[i] = kept.density(number[i]);
-    found = true;
-  };
-  const Oid extension = hold_extension_at_once();
-  if (!OidIsValid(extension)) return false;
-  read_stretches(cached.version, id, GetActiveSnapshot(), read);
   release_extension(extension);
   return found;
 }
@@ -212,7 +157,7 @@ class PlainAnswering {
     }
     if (state_.out.changed_rows > 0 && state_.asked.rest != nullptr &&
         find_changed_stretches(cached, plan_.key.relation, fit_.density_id, &changed_)) {
-      tally_ = &own_tally_;
+      if (changed_.any()) tally_ = &own_tally_;
       state_.out.changed_rows = 0;
     }
     rows_.options.changed_rows = std::max(rows_.options.changed_rows, state_.out.changed_rows);
