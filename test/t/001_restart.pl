@@ -66,7 +66,7 @@ is($node->safe_psql('postgres', q{
      SELECT count(*) FROM kde_devices();
      SELECT string_agg(name, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'kde\_aqp.%';}),
   "1\n" . join(' ', map { "kde_aqp.$_" } qw(approximate
-      approximate_confidence approximate_error approximate_notice bandwidth_rows cache_size changed_rows cuda_program density_bytes device dump_densities
+      approximate_confidence approximate_error approximate_notice approximate_scan_size bandwidth_rows cache_size changed_rows cuda_program density_bytes device dump_densities
       gpu_max_jobs gpu_memory_limit joint_bytes log_answers log_min_duration max_workers naptime precision refresh_drift
       refresh_max_age refresh_scale_factor refresh_threshold refresh_timeout sample_blocks simd stale threads)),
   'the options show');

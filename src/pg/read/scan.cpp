@@ -241,9 +241,10 @@ void run(Scan* s, ScanResult* result) {
   const double rows = s->expected_rows * (s->by_cells ? s->n : 1);
   progress_phase(Phase::scanning, counts_rows ? Unit::rows : Unit::blocks,
                  static_cast<int64>(counts_rows ? rows : s->wanted));
-  ereport(DEBUG1, (errmsg_internal("reading %llu of %llu blocks in %d relations for %d densities",
-                                   static_cast<unsigned long long>(s->wanted),
-                                   static_cast<unsigned long long>(s->blocks), s->leaves, s->n)));
+  if (s->options.snapshot == nullptr)
+    ereport(DEBUG1, (errmsg_internal("reading %llu of %llu blocks in %d relations for %d densities",
+                                     static_cast<unsigned long long>(s->wanted),
+                                     static_cast<unsigned long long>(s->blocks), s->leaves, s->n)));
   if (s->by_values) {
     if (s->leaves > 0) read_values_of(s);
   } else if (s->by_cells) {
