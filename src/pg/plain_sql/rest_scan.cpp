@@ -153,8 +153,11 @@ void PlainRest::read(const PlainPlan& asked, List* stretches,
     MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
     state_ = ExecInitNode(plan_, estate, 0);
     MemoryContextSwitchTo(caller);
-  } else if (state_->chgParam == nullptr) {
-    ExecReScan(state_);
+  } else {
+    // Else a hashed aggregation would keep its groups, of the stretches that were read before.
+    PlanState* input = outerPlanState(state_);
+    input->chgParam = bms_add_member(input->chgParam, 0);
+    if (state_->chgParam == nullptr) ExecReScan(state_);
   }
   if (RestScan* scan = scan_beneath(state_)) {
     scan->stretches = stretches;

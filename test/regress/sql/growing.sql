@@ -123,6 +123,22 @@ ROLLBACK;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT say('rolled back');
 COMMIT;
+-- What is read is other blocks in the midst of a statement, which asks again for each row of another.
+SET kde_aqp.approximate = 'all';
+SET enable_material = off;
+BEGIN;
+DECLARE twice NO SCROLL CURSOR FOR
+SELECT i, s.* FROM (VALUES (1), (2)) AS v (i) LEFT JOIN (SELECT status, count(*), sum(amount) FROM ride GROUP BY status) AS s ON true;
+DO $$ BEGIN PERFORM set_config('growing.before', by_density()::text, false); END $$;
+FETCH 4 FROM twice;
+SAVEPOINT s;
+UPDATE ride SET qty = 1 WHERE id < 2000;
+ROLLBACK TO s;
+FETCH 4 FROM twice;
+SELECT by_density() - current_setting('growing.before')::numeric;
+COMMIT;
+RESET enable_material;
+RESET kde_aqp.approximate;
 DELETE FROM ride WHERE id = 1;
 DELETE FROM tree WHERE id = 1;
 SELECT say('the first row deleted');
