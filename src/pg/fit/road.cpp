@@ -239,18 +239,21 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
   pfree(part);
 }
 
-// All of a scan, which have its snapshot.
+// All of a scan, which have its snapshot. Those whose rows cannot be fitted to are not read again.
 void Road::fit_last_blocks(Road* const* roads, int n, Relation relation) {
   auto** with = static_cast<Road**>(palloc(sizeof(Road*) * n));
-  int size = 0;
-  for (int k = 0; k < n; ++k)
-    if (roads[k]->scan().snapshot != nullptr) with[size++] = roads[k];
-  List* stretches = size > 0 ? stretches_of(with[0]->scan().proof) : NIL;
+  Road** const end = std::copy_if(roads, roads + n, with, [](const Road* road) {
+    return road->scan().snapshot != nullptr;
+  });
+  const auto good = static_cast<int>(
+      std::partition(with, end, [](const Road* road) { return road->reading_.status.ok(); }) -
+      with);
+  List* stretches = good > 0 ? stretches_of(with[0]->scan().proof) : NIL;
   for (const KeptStretch* stretch : of_list<const KeptStretch>(stretches))
-    fit_stretch(with, size, relation, *stretch);
-  for (int k = 0; k < size; ++k) {
-    UnregisterSnapshot(with[k]->scan().snapshot);
-    with[k]->reading_.result.snapshot = nullptr;
+    fit_stretch(with, good, relation, *stretch);
+  for (Road** road = with; road < end; ++road) {
+    UnregisterSnapshot((*road)->scan().snapshot);
+    (*road)->reading_.result.snapshot = nullptr;
   }
   pfree(with);
 }

@@ -42,6 +42,8 @@ class Road {
   void share_memory(const Road& other);
 
   bool is_read() const { return reading_.done; }
+  // And its last blocks, which an error may have come between.
+  bool is_read_whole() const { return is_read() && scan().snapshot == nullptr; }
 
   // As which the work on several is shown: by their columns, as far as a key has room.
   static DensityKey key_of(Road* const* roads, int n);

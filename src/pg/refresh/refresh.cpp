@@ -370,7 +370,7 @@ void read_together(Work** works, int n, const RefreshHow& how) {
   });
   if (error == nullptr) return;
   for (int i = 0; i < n; ++i)
-    if (!roads[i]->is_read()) roads[i]->begin_again();
+    if (!roads[i]->is_read_whole()) roads[i]->begin_again();
   constexpr int kFew = 3;
   if (n <= kFew) return;
   read_together(works, n / 2, how);

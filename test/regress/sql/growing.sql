@@ -165,4 +165,16 @@ INSERT INTO tree SELECT * FROM rides(30001, 30100);
 SELECT say('nearly all gone');
 TRUNCATE late;
 SELECT say('a leaf emptied');
+-- A refresh of several of which one cannot be.
+CREATE TABLE odd AS SELECT i AS x, i % 3 AS y, 0.5::double precision AS w FROM generate_series(1, 1000) AS i;
+SELECT name FROM kde_fit('odd', 'x', sample_rows => -1);
+SELECT name FROM kde_fit('odd', 'y', sample_rows => -1, measures => '{w}');
+SELECT kde_set_plain_sql('odd.x', true) \g /dev/null
+TRUNCATE statement;
+INSERT INTO statement VALUES ('SELECT count(*), sum(x) FROM odd'), ('SELECT x / 100, count(*) FROM odd WHERE x > 200 GROUP BY 1');
+INSERT INTO odd VALUES (1001, 1, 'NaN');
+SELECT column_names, action FROM kde_refresh('odd', force => true);
+SELECT say('one was not refreshed');
+DELETE FROM odd WHERE x > 900;
+SELECT say('and rows went');
 DROP SCHEMA growing CASCADE;
