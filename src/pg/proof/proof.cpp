@@ -464,6 +464,8 @@ void add_to_runs(Stretch* stretch, BlockNumber block) {
 }  // namespace
 
 bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
+  // Those of a page of the map: where no VACUUM comes, the exact plan reads as many blocks sooner.
+  constexpr double kMostClear = 32672;
   if (why_unknown(proof) != Unproven::no || snapshots_may_age()) return false;
   const Noted noted = {proof.lsn, proof.all_set, proof.all_ended};
   Headers headers = kHeadersOfRest;
@@ -494,7 +496,7 @@ bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
     const BlockNumber same = Min(then.blocks, now);
     // A judgement may be older than the last VACUUM.
     (void)count_unproven(rel, same, noted, &headers, &sum);
-    if (!for_unproven(rel, same, noted, note)) return Unproven::being_changed;
+    if (!for_unproven(rel, same, noted, sum.clear <= kMostClear, note)) return Unproven::being_changed;
     const auto holds = [&](BlockNumber block) {
       for (int i = first; i < k; ++i)
         if (stretch[i].first <= block && block < stretch[i].end) return true;

@@ -171,8 +171,9 @@ struct Stretch {
 // Where a judgement says that rows changed, under the same snapshot: which of those stretches, in the
 // order of their leaves and blocks, have a block that is not proven, and what came behind them.
 // stretch: the last of a leaf, whose end is not known (InvalidBlockNumber), gets it, and is changed
-// where it has a block; then it has no runs. Leaves with such stretches stay locked until the transaction ends. False:
-// others changed, too, or nobody knows.
+// where it has a block; then it has no runs. Leaves with such stretches stay locked until the
+// transaction ends. False: others changed, too, or nobody knows. Beside a judgement's it reads the
+// headers of blocks whose bits are clear, if they are no more than 32,672.
 bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n);
 
 // Whether nothing changed, for who has time: reads as many headers as may prove it, up to the first

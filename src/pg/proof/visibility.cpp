@@ -313,7 +313,7 @@ double count_unproven(Relation rel, BlockNumber blocks, const Noted& proof, Head
   return unproven;
 }
 
-bool for_unproven(Relation rel, BlockNumber blocks, const Noted& proof,
+bool for_unproven(Relation rel, BlockNumber blocks, const Noted& proof, bool read_clear,
                   kde::FunctionRef<bool(BlockNumber)> visit) {
   static const uint8 no_bits[kMapBytes] = {};
   static MapPage page;
@@ -330,7 +330,7 @@ bool for_unproven(Relation rel, BlockNumber blocks, const Noted& proof,
     const bool by_map = page.stamp <= proof.lsn || (is_known && known->all);
     const auto is_proven = [&](BlockNumber block) {
       if (is_set(page.bits, block)) return is_known && is_set(known->proven, block);
-      return proof.all_ended && !is_set(changed, block) &&
+      return read_clear && proof.all_ended && !is_set(changed, block) &&
              lsn_of_block(rel, first + block) <= proof.lsn;
     };
     const auto look = [&](BlockNumber block) {

@@ -47,9 +47,9 @@ double count_unproven(Relation rel, BlockNumber blocks, const Noted& proof, Head
                       Sum* sum);
 
 // Calls visit(block) for each of the first blocks that is not proven, until it returns false, as
-// far as count_unproven() has read headers of blocks whose bits are set. Whether it never did.
-// visit: reads no map.
-bool for_unproven(Relation rel, BlockNumber blocks, const Noted& proof,
+// far as count_unproven() has read headers of blocks whose bits are set, and, read_clear, by those of
+// all others. Whether it never did. visit: reads no map.
+bool for_unproven(Relation rel, BlockNumber blocks, const Noted& proof, bool read_clear,
                   kde::FunctionRef<bool(BlockNumber)> visit);
 
 // Of the first blocks those whose bits are clear.
