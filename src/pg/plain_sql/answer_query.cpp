@@ -9,6 +9,8 @@
 
 #include "pg/answer/asked_words.h"
 #include "pg/base/options.h"
+#include "pg/base/subtransaction.h"
+#include "pg/base/tree_walk.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/cache.h"
 #include "pg/catalog/expression.h"
@@ -24,6 +26,9 @@
 #include <cmath>
 
 extern "C" {
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/snapmgr.h"
 }
 
@@ -39,6 +44,12 @@ bool may_have_nulls_in(const kde::AnyDensity& density, int columns) {
     if ((h.flags & kde::kEveryRowRead) == 0 || h.nulls > 0) return true;
   }
   return false;
+}
+
+bool has_subplan(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC) return true;
+  return expression_tree_walker(node, as_walker(has_subplan), context);
 }
 
 // Nobody who drops the extension is waited for: none then.
@@ -164,9 +175,8 @@ class PlainAnswering {
     return true;
   }
 
-  void answer_together_with_rest() {
+  void answer_what_did_not_change() {
     answer();
-    List* read = NIL;  // Stretch*
     for (int i = 0; i < changed_.n && is_answered(); ++i) {
       Stretch& changed = changed_.stretch[i];
       if (!changed.changed) continue;
@@ -177,13 +187,31 @@ class PlainAnswering {
         state_.out.outcome = stretch.answers().outcome;
         state_.out.detail = stretch.answers().detail;
       }
-      read = is_touched ? lappend(read, &changed) : list_concat(read, changed.runs);
+      to_read_ = is_touched ? lappend(to_read_, &changed) : list_concat(to_read_, changed.runs);
     }
-    for (const Stretch* stretch : of_list<const Stretch>(read))
+  }
+
+  // A condition may raise an error of a group that there is no more: whether it does of one that
+  // there is, is for the exact plan to find out. A subplan cannot begin in a subtransaction, and that
+  // cannot in parallel mode.
+  bool may_be_undone() const {
+    return state_.asked.conditions != nullptr && !IsInParallelMode() &&
+           !has_subplan(reinterpret_cast<Node*>(plan_.conditions), nullptr);
+  }
+
+  void answer_together_with_rest() {
+    const auto known = [this] { answer_what_did_not_change(); };
+    if (!may_be_undone()) {
+      known();
+    } else if (!without_error(known)) {
+      state_.out.detail = "a condition raises an error of groups as they were";
+      (void)refuse(PlainOutcome::unsure);
+    }
+    for (const Stretch* stretch : of_list<const Stretch>(to_read_))
       state_.out.blocks_read += blocks_of(*stretch);
     reads_too_much_ = is_answered() && state_.out.blocks_read > option_approximate_scan_blocks;
     if (!is_answered() || reads_too_much_) return;
-    state_.asked.rest->read(plan_, read, [this](const RestRow& row) { tally_->add(row); });
+    state_.asked.rest->read(plan_, to_read_, [this](const RestRow& row) { tally_->add(row); });
     List* entries = tally_->entries();
     tally_ = nullptr;
     for (const PlainTally::Entry* entry : of_list<const PlainTally::Entry>(entries)) {
@@ -497,6 +525,7 @@ class PlainAnswering {
   PlainTally* tally_ = nullptr;  // null: answers are rows at once
   bool out_ = false;             // they are taken out of it
   ChangedStretches changed_;
+  List* to_read_ = NIL;  // Stretch*
   kde::AnyDensity density_;
   AnsweringFit fit_;
   PlainRows rows_{&state_};

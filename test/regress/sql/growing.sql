@@ -165,6 +165,19 @@ INSERT INTO tree SELECT * FROM rides(30001, 30100);
 SELECT say('nearly all gone');
 TRUNCATE late;
 SELECT say('a leaf emptied');
+-- A condition raises an error of a group that is gone, or of one that came.
+CREATE TABLE coded AS SELECT CASE WHEN i > 990 THEN 'none' ELSE (i % 9)::text END AS code, i AS x FROM generate_series(1, 1000) AS i;
+SELECT name FROM kde_fit('coded', 'x', sample_rows => -1, group_by => 'code');
+SELECT kde_set_plain_sql('coded.x by (code)', true) \g /dev/null
+TRUNCATE statement;
+INSERT INTO statement VALUES ('SELECT count(*) FROM coded WHERE code::integer > 3'), ('SELECT code, count(*) FROM coded WHERE code::integer > 3 GROUP BY code'),
+  ('SELECT count(*) FROM coded WHERE length(code) < 4 AND x < 500');
+UPDATE coded SET code = '4' WHERE code = 'none';
+SELECT say('a code is gone');
+INSERT INTO coded VALUES ('new', 1);
+SET kde_aqp.approximate = 'all';
+SELECT count(*) FROM coded WHERE code::integer > 3;
+RESET kde_aqp.approximate;
 -- A refresh of several of which one cannot be.
 CREATE TABLE odd AS SELECT i AS x, i % 3 AS y, 0.5::double precision AS w FROM generate_series(1, 1000) AS i;
 SELECT name FROM kde_fit('odd', 'x', sample_rows => -1);
