@@ -184,6 +184,55 @@ ALTER ROLE plain_asker SET kde_aqp.approximate_notice = off;
 CREATE TABLE shifting AS SELECT i % 100 AS v FROM generate_series(1, 1000) AS i;
 SELECT kde_fit('shifting', 'v', sample_rows => -1), kde_set_plain_sql('shifting.v', true) \g /dev/null
 
+-- Plain SQL on a tree whose rows others insert, update, delete and take back, that is vacuumed, frozen, written anew
+-- and refreshed meanwhile: in one statement, so by one snapshot, the answer of a density and that of the exact plan,
+-- which a condition on ctid keeps for itself.
+CREATE TABLE growing (id bigint, at timestamptz NOT NULL, kind text, n integer, amount numeric(12, 2), other integer)
+PARTITION BY RANGE (at);
+CREATE TABLE growing_early PARTITION OF growing FOR VALUES FROM (MINVALUE) TO ('2026-02-01');
+CREATE TABLE growing_late (amount numeric(12, 2), gone integer, other integer, kind text, id bigint, n integer, at timestamptz NOT NULL);
+ALTER TABLE growing_late DROP COLUMN gone;
+ALTER TABLE growing ATTACH PARTITION growing_late FOR VALUES FROM ('2026-02-01') TO (MAXVALUE);
+CREATE INDEX ON growing (id);
+CREATE FUNCTION load.grown(first bigint, last bigint) RETURNS SETOF growing LANGUAGE sql AS $$
+  SELECT i, timestamptz '2026-01-01' + i * interval '7 minutes', (ARRAY['a', 'b', NULL])[1 + i % 3], (i * 104729 % 50)::integer,
+    CASE WHEN i % 31 > 0 THEN (i * 7919 % 1000) / 100.0 END, 0
+  FROM generate_series(first, last) AS i;
+$$;
+INSERT INTO growing SELECT * FROM load.grown(1, 12000);
+CREATE SEQUENCE load.growing_id START 12001;
+SELECT kde_fit('growing', 'at', sample_rows => -1, measures => '{amount,n}', group_by => 'kind'),
+       kde_fit('growing', 'n', sample_rows => -1, measures => '{amount}'), kde_fit('growing', 'kind', sample_rows => -1) \g /dev/null
+SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation = 'growing'::regclass \g /dev/null
+-- How often a density answered.
+CREATE SEQUENCE load.growing_answers;
+CREATE FUNCTION load.ask_growing(number integer) RETURNS text LANGUAGE plpgsql
+SET kde_aqp.approximate = 'all' SET kde_aqp.approximate_error = 0 SET kde_aqp.approximate_notice = off AS $$
+DECLARE
+  query CONSTANT text := (ARRAY[
+    'SELECT kind, count(*), sum(amount), avg(n) FROM growing WHERE at >= ''2026-01-20'' AND %s GROUP BY kind',
+    'SELECT date_trunc(''day'', at), count(*), sum(amount) FROM growing WHERE at >= ''2026-01-20'' AND %s GROUP BY 1',
+    'SELECT count(*), sum(amount) FROM growing WHERE kind = ''new'' AND at < ''2026-03-01'' AND %s',
+    'SELECT n, count(*), sum(amount) FROM growing WHERE %s GROUP BY n',
+    'SELECT kind, count(*) FROM growing WHERE %s GROUP BY kind HAVING count(*) > 10'])[number];
+  rows_of CONSTANT text := '(SELECT coalesce(string_agg(r::text, '' '' ORDER BY r::text), '''') FROM (%s) AS r)';
+  answers CONSTANT text := 'SELECT sum(statements) FROM kde_plain_sql WHERE outcome LIKE ''answered%''';
+  before numeric;
+  after numeric;
+  got text;
+  exact text;
+BEGIN
+  EXECUTE answers INTO before;
+  EXECUTE format('SELECT ' || rows_of || ', ' || rows_of, format(query, 'true'), format(query, 'ctid IS NOT NULL'))
+    INTO got, exact;
+  IF got IS DISTINCT FROM exact THEN
+    RAISE 'wrong answer: % is %, not %', query, got, exact USING ERRCODE = 'KD001';
+  END IF;
+  EXECUTE answers INTO after;
+  IF after IS DISTINCT FROM before THEN PERFORM nextval('load.growing_answers'); END IF;
+  RETURN exact;
+END $$;
+
 -- Rows that take a while to fit.
 CREATE TABLE big AS
 SELECT exp(3 * sin(i)) AS x, cos(i) * sqrt(i) AS y, i % 1000 AS z FROM generate_series(1, 300000) AS i;

@@ -24,9 +24,9 @@ run_storm() {
   local i rc
   SECONDS=0
   echo "$clients clients ask for $seconds s while others fit, change, drop and cancel ..."
-  bench statement asker 12 -M prepared -f "$(of statement)"
+  bench statement asker 10 -M prepared -f "$(of statement)"
   bench snapshot asker 8 -M simple -f "$(of snapshot)"
-  bench quick asker 12 -M prepared -f "$(of quick)"
+  bench quick asker 9 -M prepared -f "$(of quick)"
   bench steady asker 4 -M prepared -f "$(of steady)"
   bench steady_simple asker 4 -M simple -f "$(of steady)"
   bench moving asker 8 -M extended -f "$(of moving)"
@@ -38,6 +38,10 @@ run_storm() {
   bench plain_upkeep postgres 1 -f "$(of plain_upkeep)"
   bench plain_ddl postgres 1 -f "$(of plain_ddl)"
   bench plain_shifting postgres 1 -f "$(of plain_shifting)"
+  bench growing_ask postgres 3 -M prepared -f "$(of growing_ask)"
+  bench growing_snapshot postgres 2 -M simple -f "$(of growing_snapshot)"
+  bench growing_change postgres 1 -f "$(of growing_change)"
+  bench growing_upkeep postgres 1 -f "$(of growing_upkeep)"
   bench alternate postgres 1 -f "$(of alternate)"
   bench again postgres 1 -f "$(of again)"
   bench beside postgres 1 -f "$(of beside)"
@@ -80,6 +84,8 @@ judge_plain() {
   sql -F '  ' -c "SELECT all_sessions, outcome FROM kde_plain_sql WHERE all_sessions > 0 ORDER BY 1 DESC"
   verdict "plain SQL that densities never answered" \
     "$(sql -c "SELECT (coalesce(sum(all_sessions), 0) = 0)::integer FROM kde_plain_sql WHERE outcome LIKE 'answered%'")" 0
+  verdict "plain SQL of a growing tree that densities never answered" \
+    "$(sql -c "SELECT (NOT is_called)::integer FROM load.growing_answers")" 0
 }
 
 # Errors by who met them; those that nobody asked for fail the run. The statements that cancels and
