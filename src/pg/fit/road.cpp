@@ -242,9 +242,8 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
 // All of a scan, which have its snapshot. Those whose rows cannot be fitted to are not read again.
 void Road::fit_last_blocks(Road* const* roads, int n, Relation relation) {
   auto** with = static_cast<Road**>(palloc(sizeof(Road*) * n));
-  Road** const end = std::copy_if(roads, roads + n, with, [](const Road* road) {
-    return road->scan().snapshot != nullptr;
-  });
+  Road** const end = std::copy_if(
+      roads, roads + n, with, [](const Road* road) { return road->scan().snapshot != nullptr; });
   const auto good = static_cast<int>(
       std::partition(with, end, [](const Road* road) { return road->reading_.status.ok(); }) -
       with);

@@ -496,7 +496,8 @@ bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
     const BlockNumber same = Min(then.blocks, now);
     // A judgement may be older than the last VACUUM.
     (void)count_unproven(rel, same, noted, &headers, &sum);
-    if (!for_unproven(rel, same, noted, sum.clear <= kMostClear, note)) return Unproven::being_changed;
+    if (!for_unproven(rel, same, noted, sum.clear <= kMostClear, note))
+      return Unproven::being_changed;
     const auto holds = [&](BlockNumber block) {
       for (int i = first; i < k; ++i)
         if (stretch[i].first <= block && block < stretch[i].end) return true;
