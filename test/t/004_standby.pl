@@ -85,6 +85,26 @@ $after = $primary->safe_psql('postgres', $answer);
 is(ask($reader, $answer), $after, 'and so does a fit again');
 
 $primary->stop;
+# Plain SQL there reads what changed, as of the snapshot that the standby has.
+$primary->safe_psql('postgres', q{
+  CREATE TABLE growing AS SELECT i, i % 3 AS k FROM generate_series(1, 20000) AS i;
+  VACUUM growing;
+  SELECT kde_fit('growing', 'i', sample_rows => -1, group_by => 'k');
+  SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE name LIKE 'growing%';
+  INSERT INTO growing SELECT i, 7 FROM generate_series(20001, 20100) AS i;
+  DELETE FROM growing WHERE i = 5;
+});
+for my $vacuumed (0, 1) {
+  $primary->safe_psql('postgres', 'VACUUM growing') if $vacuumed;
+  $primary->wait_for_catchup($standby);
+  my $asker = open_session($standby);
+  ask($asker, q{LOAD 'kde_aqp'; SET kde_aqp.approximate = top});
+  my ($out, $err) = ask($asker, 'SELECT k, count(*) FROM growing WHERE i > 2 GROUP BY k ORDER BY k');
+  is($out, "0|6666\n1|6666\n2|6665\n7|100", 'the standby answers of a table that grew');
+  like($err, qr/answered by the density of growing.i by \(k\)\s+DETAIL:  Its answers are exact, with \d+ blocks read/, 'by the density and what it read');
+  $asker->quit;
+}
+
 $standby->promote;
 is(ask($reader, $answer), $after, 'a session that lived through the promotion answers');
 is(ask($reader, q{SELECT proof, changed_rows FROM kde_densities_full}), 'nothing changed|0', 'that nothing changed is known after the promotion');

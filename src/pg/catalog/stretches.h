@@ -9,7 +9,7 @@
 
 #include "pg/catalog/catalog_entry.h"
 
-#include "core/function_ref.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 

@@ -11,7 +11,7 @@
 #include "pg/plain_sql/query.h"
 #include "pg/proof/proof.h"
 
-#include "core/function_ref.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "nodes/execnodes.h"

@@ -4,7 +4,7 @@
 
 #include "pg/base/pg.h"
 
-#include "core/function_ref.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "access/xlogdefs.h"
