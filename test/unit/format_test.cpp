@@ -135,7 +135,6 @@ TEST(Validate, RejectsEachCorruptedField) {
       {"lattice too fine", [](Header& h) { h.lattice_step = 1e-300; }},
       {"lattice scale too small", [](Header& h) { h.lattice_scale = 1.9; }},
       {"lattice scale too large", [](Header& h) { h.lattice_scale = 2e15; }},
-      {"reserved", [](Header& h) { h.reserved = 1; }},
       {"no chain", [](Header& h) { h.chain = static_cast<Chain>(kChains); }},
       {"a chain of times", [](Header& h) { h.chain = Chain::duration; }},
       {"times that are none",

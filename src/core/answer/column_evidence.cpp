@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 namespace kde {
 
@@ -86,12 +87,6 @@ Range sampled_range(const Header& h) {
   return all;
 }
 
-// The shape of what a range does not hold.
-Shape left_out(Shape shape) {
-  if (shape == Shape::two_ends) return shape;
-  return shape == Shape::below ? Shape::above : Shape::below;
-}
-
 // What the sample says, before changed rows: of one call.
 class Sampling {
  public:
@@ -100,7 +95,9 @@ class Sampling {
         h_(density.header()),
         z_(normal_central_quantile(options.confidence)),
         rows_(kde::count(density, sampled_range(h_))),
-        of_share_(options.of_share) {}
+        of_share_(options.of_share) {
+    if (const RangeEffectsHeader* effects = density.effects()) effects_.emplace(effects);
+  }
 
   // Rows that are sampled, not known one by one.
   double rows() const { return rows_; }
@@ -108,9 +105,19 @@ class Sampling {
   // v/n: the variance of a count given their number, over rows()^2 p (1 - p). 0 where the ratio is
   // 0. What a range open to one side leaves out is open to the other, and off by as much.
   double unit_variance(Shape shape, double p) const {
-    if (p > 0.5) shape = left_out(shape);
-    const double v = ratio_at(h_.count_variance[static_cast<int>(shape)], p);
+    const double v = usual_variance(h_, shape, p);
     return v > 0 ? v / h_.sample_rows : 0;
+  }
+
+  // What that of this range is more, which has the share p of those rows; and of its mean.
+  double count_ratio(const Range& r, double p) const {
+    return effects_ ? effects_->count_ratio(h_, place_of(*effects_, h_, r), p) : 1;
+  }
+  double mean_ratio(const Range& r) const {
+    return has_means() ? effects_->mean_ratio(place_of(*effects_, h_, r)) : 1;
+  }
+  double correlation(const Range& r) const {
+    return has_means() ? effects_->correlation(place_of(*effects_, h_, r)) : 0;
   }
 
   bool has_variance() const {
@@ -122,10 +129,10 @@ class Sampling {
 
   // The upper end is the largest share that the sample does not speak against by the variance of
   // that very share: rows that lie together are seen together or not at all.
-  void wilson(Shape shape, double p, double* low, double* high) const {
+  void wilson(Shape shape, double p, double ratio, double* low, double* high) const {
     *low = *high = p;
     if (!has_variance()) return;
-    const double own = unit_variance(shape, p);
+    const double own = ratio * unit_variance(shape, p);
     wilson_interval(p, own, z_, low, high);
     double most = own;
     // From the smallest scale to the largest, four shares to each.
@@ -146,19 +153,20 @@ class Sampling {
 
   // z times the standard deviation of the share of the sample's rows below a value that has the
   // share p below it.
-  double share_half(double p) const {
-    return z_ * std::sqrt(product(unit_variance(Shape::below, p), p * (1 - p)));
+  double share_half(double p, double ratio) const {
+    return z_ * std::sqrt(product(ratio * unit_variance(Shape::below, p), p * (1 - p)));
   }
 
   // z times the standard deviation of a mean of the share p of the rows, whose variance within the
   // range of that width it is given. Of most rows those that lie together are not told by how many
   // are left out: by halves of them, and by the mean of all.
-  double mean_half(Shape shape, double p, double variance, double width) const {
+  double mean_half(Shape shape, double p, double ratio, double variance, double width) const {
     double unit = unit_variance(shape, p);
     if (p > 0.5) {
       unit = std::max(unit_variance(Shape::below, 0.5), unit_variance(Shape::above, 0.5));
       if (h_.variance > 0) unit = std::max(unit, h_.mean_error / h_.variance * h_.mean_error);
     }
+    unit *= ratio;
     // Those that lie together are one.
     const double rows = std::min(h_.sample_rows * p, unit > 0 ? p / unit : h_.sample_rows);
     if (width > 0 && std::isfinite(variance))
@@ -190,7 +198,7 @@ class Sampling {
       double low;
       double high;
       const double p = rows / rows_;
-      wilson(middle.shape(), p, &low, &high);
+      wilson(middle.shape(), p, count_ratio(middle.range, p), &low, &high);
       // Of what is known, if anything is. Nothing uncertain is not even rounded.
       const double known = out.estimate - rows;
       if (low < p) out.lower = known + low * rows_;
@@ -217,6 +225,9 @@ class Sampling {
   double z_;
   double rows_;
   bool of_share_;
+  std::optional<RangeEffects> effects_;
+
+  bool has_means() const { return effects_ && effects_->has_means(); }
 };
 
 bool has_lower(const Range& r) { return !r.lower_unbounded && std::isfinite(r.lower); }
@@ -269,6 +280,7 @@ struct MeanParts {
   Interval count;
   double within = 0;   // half the interval of the sampled rows' mean, times their share of the rows
   double between = 0;  // that of how many of the rows are sampled ones, which lie elsewhere
+  double correlation = 0;  // of their mean's and their number's errors
   double mean;         // of the rows that are not known one by one, if there are any
   double least, greatest;  // what rows more than the estimate's may be, on average
 
@@ -304,7 +316,9 @@ MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range
   const double p = std::min(inner.finite / sampling.rows(), 1.0);
   const double share = std::min(inner.finite / m.finite, 1.0);
   const double width = Hull(d, middle.range).width();
-  out.within = share * sampling.mean_half(middle.shape(), p, inner.variance, width);
+  out.within = share * sampling.mean_half(middle.shape(), p, sampling.mean_ratio(middle.range),
+                                          inner.variance, width);
+  out.correlation = sampling.correlation(middle.range);
   // What rows that an end takes in or leaves out, far from the mean, do to it; those beyond the
   // least and the greatest that were read as well.
   const Header& h = d.header();
@@ -382,7 +396,7 @@ double variance_half(const DensityView& d, const Sampling& sampling, const Range
   const double p = std::min(inner.finite / sampling.rows(), 1.0);
   const double share = std::min(inner.finite / m.finite, 1.0);
   const double width = std::max(squared(hull.low), squared(hull.high));
-  double half = share * sampling.mean_half(middle.shape(), p, spread, width);
+  double half = share * sampling.mean_half(middle.shape(), p, sampling.mean_ratio(middle.range), spread, width);
   const double end = sampling.end_half() / m.finite;
   for (const double x : {hull.low, hull.high}) half = std::hypot(half, product(end, squared(x)));
   const MeanParts mean = mean_parts(d, sampling, range, m);
@@ -558,6 +572,7 @@ Evidence evidence_of(Wanted wanted, const DensityView& density, const Range& ran
     e.sampled = {parts.within, parts.within};
     e.moved = parts.between;
     e.varying = parts.mean;
+    e.correlation = parts.correlation;
     e.more = {parts.least, parts.greatest};
     stored = stored_error(density, range, hull, m.mean);
   }
@@ -586,8 +601,12 @@ Interval quantile_interval(const DensityView& density, double q, const IntervalO
   const double below = std::isfinite(h.known_below) ? kde::count(density, known) : 0;
   const double p = (q * h.rows - below) / sampling.rows();
   if (p >= 0 && p <= 1) {
-    sampling.wilson(Shape::below, p, &low, &high);
-    const double half = sampling.share_half(p);
+    Range through;
+    through.upper_unbounded = false;
+    through.upper = out.estimate;
+    const double ratio = sampling.count_ratio(through, p);
+    sampling.wilson(Shape::below, p, ratio, &low, &high);
+    const double half = sampling.share_half(p, ratio);
     const bool sampled = sampling.unit_variance(Shape::below, p) > 0;
     unseen_below = sampled && p - half <= 0;
     unseen_above = sampled && p + half >= 1;

@@ -36,6 +36,8 @@ struct Evidence {
   // Of the mean, too, by how many of the rows are those that vary, which lie elsewhere than the
   // others.
   double moved = 0;
+  // Of the errors of the count and of the mean by what was read.
+  double correlation = 0;
   // The mean of those that vary, and what rows more than the estimate's are on average at most.
   double varying = 0;
   ValueBounds more;

@@ -15,6 +15,13 @@ constexpr Interval kNone = {kNan, kNan, kNan};
 // Of numbers >= 0: 0 of anything is 0, of what overflows as well.
 double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
 
+// The root of the variance of a sum of errors with roots a and b.
+double together(double a, double b, double correlation) {
+  if (!(correlation != 0) || !std::isfinite(a) || !std::isfinite(b)) return std::hypot(a, b);
+  const double larger = std::max(a, b), share = larger > 0 ? std::min(a, b) / larger : 0;
+  return larger * std::sqrt(std::max(1 + share * (share + 2 * correlation), 0.0));
+}
+
 double width_of(const ValueBounds& b) { return b.low < b.high ? b.high - b.low : 0; }
 
 // Infinities may have met.
@@ -39,9 +46,11 @@ Interval sum_as_fitted(const Evidence& e) {
   // Fewer rows make a sum of negative numbers larger.
   const double down = std::max(product(-e.more.low, more_rows), product(e.varying, fewer_rows));
   const double up = std::max(product(e.more.high, more_rows), product(-e.varying, fewer_rows));
-  Interval out = {sum,
-                  sum - (std::hypot(down, product(e.sampled.below, e.rows)) + e.stored_sum.below),
-                  sum + (std::hypot(up, product(e.sampled.above, e.rows)) + e.stored_sum.above)};
+  const double correlation = e.varying < 0 ? -e.correlation : e.correlation;
+  Interval out = {
+      sum,
+      sum - (together(down, product(e.sampled.below, e.rows), correlation) + e.stored_sum.below),
+      sum + (together(up, product(e.sampled.above, e.rows), correlation) + e.stored_sum.above)};
   settle(&out);
   out.lower -= less;
   out.upper += more;

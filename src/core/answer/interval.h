@@ -3,12 +3,12 @@
 // parts together: ask/add_up.h.)
 //
 // With n rows and their mean m, the errors of a count and of a mean being independent (W. G.
-// Cochran, Sampling Techniques, 1977, section 2.12):
+// Cochran, Sampling Techniques, 1977, section 2.12) but for a correlation that the evidence tells:
 //
 //   count     the evidence's own, which each form works out
 //   sum       n m: rows fewer than n times the mean of those that vary, rows more times the most
 //             that they are on average (`varying`, `more`), and the mean's error times n, added in
-//             quadrature; what is stored in addition
+//             quadrature with twice their product times the correlation; what is stored in addition
 //   mean      the mean's error and, as which rows they are is not known, `moved`, in quadrature;
 //             what is stored in addition; within the values' bounds
 //   variance  the evidence's half; within [0, width^2/4]

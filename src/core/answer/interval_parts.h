@@ -73,6 +73,17 @@ inline End upper_end(const Range& r) {
   return {r.upper, r.upper_unbounded, r.upper_inclusive, true};
 }
 
+// What is known of a range by itself, in the cells of a list that has some (density/range_effects.h).
+inline EffectPlace place_of(const RangeEffects& effects, const Header& h, const Range& r) {
+  constexpr double kBeyondAll = std::numeric_limits<double>::infinity();
+  const auto before = [&h](double x) {
+    return h.lattice_step > 0 ? x - h.lattice_step : std::nextafter(x, -kBeyondAll);
+  };
+  const double below = r.lower_unbounded ? -kBeyondAll : r.lower_inclusive ? before(r.lower) : r.lower;
+  const double through = r.upper_unbounded ? kBeyondAll : r.upper_inclusive ? r.upper : before(r.upper);
+  return effects.place(h, below, through);
+}
+
 // How far the rows of a range may be from their count by what is stored: Header::error of them at
 // either end that it cuts; with exact ends (kExactEnds) those of the cells that ends cut, all of
 // which may lie on either side.

@@ -117,13 +117,20 @@ class Answer {
              m_.mean_error;
     if (!(read > 0) || !(all > 0)) return 0;
     const double p = std::clamp(part_rows(MeasurePart::rows) / all, 0.0, 1.0);
-    const double v = p < 1 ? ratio_at(m_.mean_variance, std::min(p, 0.5)) : m_.mean_variance[0];
+    double v = p < 1 ? ratio_at(m_.mean_variance, std::min(p, 0.5)) : m_.mean_variance[0];
     if (!(v > 0) || !(p > 0)) return 0;
+    if (measure_.effects() != nullptr) v *= RangeEffects(measure_.effects()).mean_ratio(place());
     const double rows = together(read * p, v);
     const double variance = (rows * m.variance + kRowsAdded * m_.variance) / (rows + kRowsAdded);
     const double deviations = z + student_excess(z, std::max(rows - 1, 2.0));
     return std::hypot(deviations * std::sqrt(v / (read * p)) * std::sqrt(variance),
                       z * ends_error(m));
+  }
+
+  // Of the errors of the count and of the mean by sampling.
+  double correlation() const {
+    if (everything_ || measure_.effects() == nullptr) return 0;
+    return RangeEffects(measure_.effects()).correlation(place());
   }
 
   // Of the mean of the rows read, which is within [min, max] whatever is stored.
@@ -160,6 +167,11 @@ class Answer {
   }
 
  private:
+  // Among the cells of the column's list, over which effects of means are known.
+  EffectPlace place() const {
+    return place_of(RangeEffects(density_.effects()), density_.header(), range_);
+  }
+
   // Rows that lie together are one.
   static double together(double rows, double v) { return rows / std::max(v, 1.0); }
 
@@ -376,6 +388,7 @@ Evidence evidence_of(Wanted wanted, const DensityView& density, const MeasureVie
   e.stored_mean = answer.stored_of_mean(m);
   const double sampled = answer.is_sampled() ? answer.sampled(m, options) : 0;
   e.sampled = {sampled, sampled};
+  e.correlation = answer.correlation();
   if (wanted >= Wanted::variance)
     e.variance_half = variance_half(answer, h, density.header(), m, e.count.lower, sampled);
   return e;

@@ -10,6 +10,7 @@
 #include "core/density/histogram.h"
 #include "core/density/joint_format.h"
 #include "core/density/measure_format.h"
+#include "core/density/range_effects.h"
 #include "core/density/word_format.h"
 #include "core/status.h"
 
@@ -51,7 +52,7 @@ constexpr void fields(T& h, Visit&& visit) {
   visit("grouped", h.grouped, FieldRange{0, 1});
   visit("words", h.words, FieldRange{0, 1});
   visit("chain", h.chain, one_of(kChains));
-  visit("reserved", h.reserved, kZero);
+  visit("effects", h.effects, FieldRange{0, 1});
   visit("grid level", h.grid_level);
   visit("atoms", h.atoms);
   visit("blocks", h.blocks);
@@ -98,7 +99,7 @@ template <Stored<MeasureHeader> T, typename Visit>
 constexpr void fields(T& m, Visit&& visit) {
   visit("bytes", m.bytes);
   visit("value type", m.value_type, one_of(kValueTypes));
-  visit("parts", m.parts, flags_to(1 << (kMeasureParts - 1)));
+  visit("parts", m.parts, flags_to(kMeasureEffects));
   visit("decimals", m.decimals, FieldRange{0, kNoDecimals});
   visit("nulls", m.nulls, FieldRange{0, 1});
   visit("rows", m.rows, FieldRange{0, kMostRows});
@@ -112,6 +113,14 @@ constexpr void fields(T& m, Visit&& visit) {
   visit("mean error", m.mean_error, kCount);
   visit("slack", m.slack, kCount);
   visit("mean variance", m.mean_variance, kCount);
+}
+
+template <Stored<RangeEffectsHeader> T, typename Visit>
+constexpr void fields(T& e, Visit&& visit) {
+  visit("bytes", e.bytes);
+  visit("cells", e.cells, FieldRange{2, kMostEffectCells});
+  visit("flags", e.flags, FieldRange{1, kEffectsOfCounts | kEffectsOfMeans});
+  visit("reserved", e.reserved, kZero);
 }
 
 template <Stored<WordsHeader> T, typename Visit>
@@ -190,7 +199,8 @@ consteval bool described_whole() {
   return bytes == sizeof t;
 }
 static_assert(described_whole<Header>() && described_whole<HistogramBlock>() &&
-              described_whole<MeasureHeader>() && described_whole<WordsHeader>() &&
+              described_whole<MeasureHeader>() && described_whole<RangeEffectsHeader>() &&
+              described_whole<WordsHeader>() &&
               described_whole<GroupsHeader>() && described_whole<GroupHeader>() &&
               described_whole<JointHeader>() && described_whole<JointColumn>());
 

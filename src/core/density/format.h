@@ -101,7 +101,7 @@ struct Header {
   std::uint8_t grouped;   // 1: groups follow those (group_format.h)
   std::uint8_t words;     // 1: words lie before the measures (word_format.h)
   Chain chain;            // of the value type (round_ends.h)
-  std::uint8_t reserved;  // 0
+  std::uint8_t effects;   // 1: those of ranges lie behind the cells (range_effects.h)
   // Off a lattice: 1 more than the grid's level that keys are of; 0: none.
   std::uint16_t grid_level;
   std::uint32_t atoms;

@@ -11,6 +11,7 @@
 //   ...     double   atom_rows[atoms]   cumulative: rows at this and all earlier atoms
 //   ...     HistogramBlock block[blocks]
 //   ...     uint64   word[...]          the cells' bits, from the least significant on
+//   ...     the effects of ranges, if Header::effects (range_effects.h)
 //
 // A cell is a value and its rows: those strictly between the previous value and it, evenly spread (over
 // the lattice points in it, where the column has a lattice), or, of a point, those at the value itself.

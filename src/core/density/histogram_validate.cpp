@@ -171,6 +171,8 @@ Status validate_one_column(const void* bytes, std::size_t size, bool measures) {
   const DensityView d(bytes);
   if (Status s = validate_histogram_atoms(d); !s.ok()) return s;
   if (Status s = validate_blocks(d); !s.ok()) return s;
+  if (h.effects != 0)
+    if (Status s = validate_count_effects(h, *d.effects()); !s.ok()) return s;
   const double atom_rows = d.atoms() > 0 ? d.atom_cumulative_rows(d.atoms() - 1) : 0;
   if (!(std::fabs(atom_rows + h.cell_rows - h.finite_rows()) <= h.rounding_of_rows()))
     return invalid("rows do not add up");

@@ -158,7 +158,7 @@ std::int64_t grid_key(const Header& h, double x) {
   return 2 * k + (ends.end(h.grid_level - 1, k) != x ? 1 : 0);
 }
 
-std::size_t histogram_size(const void* bytes, std::size_t available) {
+std::size_t histogram_cells_size(const void* bytes, std::size_t available) {
   const Header& h = *static_cast<const Header*>(bytes);
   constexpr std::size_t kMost = kMostListBytes;
   if (h.atoms > kMost / (2 * sizeof(double)) || h.blocks > kMost / sizeof(HistogramBlock)) return 0;
@@ -175,8 +175,19 @@ std::size_t histogram_size(const void* bytes, std::size_t available) {
       return 0;
     end += block_words(block);
   }
-  const std::size_t size = view.bytes();
+  const std::size_t size = view.cells_bytes();
   return size <= kMost ? size : 0;
+}
+
+std::size_t histogram_size(const void* bytes, std::size_t available) {
+  const std::size_t cells = histogram_cells_size(bytes, available);
+  if (cells == 0 || static_cast<const Header*>(bytes)->effects == 0) return cells;
+  if (cells + sizeof(RangeEffectsHeader) > available) return 0;
+  const RangeEffectsHeader& e = *DensityView(bytes).effects();
+  const bool fits = e.cells >= 2 && e.cells <= kMostEffectCells &&
+                    e.bytes == effects_bytes(e.cells, e.flags) &&
+                    cells + e.bytes <= kMostListBytes;
+  return fits ? cells + e.bytes : 0;
 }
 
 double error_rows(const DensityView& view) {

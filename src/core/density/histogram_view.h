@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/density/histogram.h"
+#include "core/density/range_effects.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -199,8 +200,17 @@ class DensityView {
     return b < blocks() ? block_[b].rows_below : header_->cell_rows;
   }
 
-  // Of a histogram: its blocks' cells lie one after the other (histogram_size).
+  // Of ranges; null: none are known.
+  const RangeEffectsHeader* effects() const {
+    if (header_->effects == 0) return nullptr;
+    return reinterpret_cast<const RangeEffectsHeader*>(reinterpret_cast<const char*>(header_) +
+                                                       cells_bytes());
+  }
   std::size_t bytes() const {
+    return cells_bytes() + (header_->effects == 0 ? 0 : effects()->bytes);
+  }
+  // Of a histogram: its blocks' cells lie one after the other (histogram_size).
+  std::size_t cells_bytes() const {
     const std::size_t words =
         blocks() > 0 ? block(blocks() - 1).word + block_words(block(blocks() - 1)) : 0;
     return static_cast<std::size_t>(reinterpret_cast<const char*>(words_) -
@@ -226,6 +236,8 @@ class DensityView {
 // Bytes of a histogram whose first `available` bytes (at least a Header) are given; 0 where it
 // cannot be known from them, would exceed kMostListBytes, or a block's cells are out of place.
 std::size_t histogram_size(const void* bytes, std::size_t available);
+// The same without the effects of ranges, which need not be given.
+std::size_t histogram_cells_size(const void* bytes, std::size_t available);
 
 // A bound for how far the count of the rows below any value is from the density's, in rows.
 double error_rows(const DensityView& view);

@@ -41,9 +41,21 @@ class Walk {
     if (h == nullptr || pass<double>(2 * std::size_t{h->atoms}) == nullptr ||
         pass<HistogramBlock>(h->blocks) == nullptr)
       return nullptr;
-    const std::size_t size = histogram_size(h, size_ - begin);
+    const std::size_t size = histogram_cells_size(h, size_ - begin);
     const bool fits = size != 0 && pass<std::uint64_t>((begin + size - at_) / 8) != nullptr;
-    return fits ? h : nullptr;
+    return fits && (h->effects == 0 || effects()) ? h : nullptr;
+  }
+
+  // The effects of ranges.
+  bool effects() {
+    const std::size_t begin = at_;
+    const auto* e = pass<RangeEffectsHeader>();
+    if (e == nullptr || e->cells < 2 || e->cells > kMostEffectCells ||
+        e->bytes != effects_bytes(e->cells, e->flags))
+      return false;
+    const std::size_t ends = effect_ends(*e);
+    return pass<double>(ends) != nullptr && pass<float>(ends) != nullptr &&
+           pass<char>(begin + e->bytes - at_) != nullptr;
   }
 
   // With its words.
@@ -71,6 +83,7 @@ class Walk {
       if (m == nullptr) return nullptr;
       for (int p = 0; p < kMeasureParts; ++p)
         if (m->has(static_cast<MeasurePart>(p)) && cells() == nullptr) return nullptr;
+      if ((m->parts & kMeasureEffects) != 0 && !effects()) return nullptr;
       if (m->bytes != at_ - begin) return nullptr;
     }
     return h;

@@ -6,6 +6,7 @@
 //             MeasureHeader
 //             its parts, in the order of MeasurePart: densities of x of their own, without
 //             measures, of its rows weighted by what they hold
+//             the effects of its means over ranges (range_effects.h), if kMeasureEffects
 //
 // A part is a distribution function of x, so it has a bound for its own error (Header::error, of
 // its weights), and is exact where it fits as it is. With P, A, B, Q what the parts have in a range
@@ -23,6 +24,7 @@
 
 #include "core/density/bytes.h"
 #include "core/density/histogram_view.h"
+#include "core/density/range_effects.h"
 #include "core/density/word_format.h"
 #include "core/status.h"
 
@@ -37,11 +39,13 @@ inline constexpr int kDecimals = 6, kNoDecimals = 7;
 
 enum class MeasurePart : std::uint8_t { rows = 0, above = 1, below = 2, squares = 3 };
 inline constexpr int kMeasureParts = 4;
+// Of MeasureHeader::parts: effects follow them.
+inline constexpr int kMeasureEffects = 1 << kMeasureParts;
 
 struct MeasureHeader {
   std::uint32_t bytes;  // with its parts; a multiple of 8
   ValueType value_type;
-  std::uint8_t parts;     // bit p: MeasurePart p is there
+  std::uint8_t parts;     // bit p: MeasurePart p is there; kMeasureEffects
   std::uint8_t decimals;  // of y; kNoDecimals: any number
   std::uint8_t nulls;     // 1: some y are NULL where x is not
   double rows;            // of the table, whose x and y are not NULL
@@ -72,6 +76,8 @@ class MeasureView {
   DensityView part(MeasurePart p) const {
     return DensityView(part_[static_cast<int>(p)], {nullptr, nullptr, cuts_});
   }
+  // Of its means; null: none are known by range.
+  const RangeEffectsHeader* effects() const { return effects_; }
   // The next one begins here.
   const char* end() const { return reinterpret_cast<const char*>(header_) + header_->bytes; }
 
@@ -80,6 +86,7 @@ class MeasureView {
 
   const MeasureHeader* header_;
   const Header* part_[kMeasureParts];
+  const RangeEffectsHeader* effects_;
   LastCuts* cuts_;
 };
 

@@ -23,6 +23,8 @@ void MeasureView::open(const char* at) {
     part_[p] = reinterpret_cast<const Header*>(at);
     at += DensityView(at).bytes();
   }
+  const bool has_effects = (header_->parts & kMeasureEffects) != 0;
+  effects_ = has_effects ? reinterpret_cast<const RangeEffectsHeader*>(at) : nullptr;
 }
 
 std::size_t measured_size(const void* bytes, std::size_t available) {
@@ -48,6 +50,10 @@ Status validate_measured(const void* bytes, std::size_t size) {
     if (Status s = check_fields(m, " of a measure"); !s.ok()) return s;
     if (!(m.min <= m.mean && m.mean <= m.max))
       return invalid("a measure's mean is outside [min, max]");
+    if (measure.effects() != nullptr)
+      if (Status s = validate_mean_effects(DensityView(density).effects(), measure.effects());
+          !s.ok())
+        return s;
     for (int p = 0; p < kMeasureParts; ++p) {
       if (!m.has(static_cast<MeasurePart>(p))) continue;
       const DensityView part = measure.part(static_cast<MeasurePart>(p));

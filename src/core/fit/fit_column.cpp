@@ -5,6 +5,7 @@
 #include "core/estimate/unevenness.h"
 #include "core/fit/described.h"
 #include "core/fit/estimate_list.h"
+#include "core/fit/range_codes.h"
 #include "core/grid/grid_encode.h"
 #include "core/random.h"
 #include "core/select/line_bandwidth.h"
@@ -30,6 +31,9 @@ constexpr double kRowsAnOutermost = 1000;
 // What is stored is off by so many times the root of the rows read, of which those of a range vary by
 // theirs, and by no less of a row; at first by some times that, as long as there is room.
 constexpr double kOfDeviation = 1.0 / 2048, kLeastOff = 1.0 / 64, kFirstOff = 16;
+
+// One byte in so many tells of ranges' own variances, at most.
+constexpr std::size_t kOfEffects = 8;
 
 class Fit {
  public:
@@ -119,6 +123,37 @@ class Fit {
         finite > 0 ? options_.unread() * sample_.blocks.mean_effect / finite : 0;
     header_.mean_error =
         mean_unit > 0 ? finite_error(std::sqrt(mean_unit) * std::sqrt(header_.variance)) : 0;
+    if (sample_.ranges.cells() > 0)
+      counts_ = count_effects(sample_.ranges, {options_.unread() * kept, 1 - kept}, header_);
+  }
+
+  // Of the header before points were widened, whose effects those of ranges are beside.
+  StoredEffects range_effects(std::span<const MeasureFit> fits) const {
+    StoredEffects out;
+    const auto n = static_cast<std::size_t>(sample_.measures());
+    out.measured.resize(n);
+    out.means.resize(n);
+    if (counts_.within.empty()) return out;
+    const double kept = kept_of_measures();
+    const VarianceShares shares = {options_.unread() * kept, 1 - kept};
+    bool tell = counts_.tell() || counts_.own.tell();
+    std::vector<MeanEffects> means;
+    for (std::size_t k = 0; k < n; ++k) {
+      means.push_back(mean_effects(sample_.ranges.mean[k], sample_.ranges, shares,
+                                   fits[k].mean_variance, counts_, header_));
+      tell = tell || means.back().tell();
+      if (sample_.measured_ranges[k].cells() == 0 || !fits[k].counts) continue;
+      Header h = header_;
+      h.rows = h.sample_rows;
+      fits[k].counts->describe(&h);
+      const CountEffects of = count_effects(sample_.measured_ranges[k], shares, h);
+      if (of.tell()) out.measured[k] = store_effects(of);
+    }
+    if (!tell) return out;
+    out.list = store_effects(counts_);
+    for (std::size_t k = 0; k < n; ++k)
+      if (means[k].tell()) out.means[k] = store_effects(means[k], counts_.within.size());
+    return out;
   }
 
   // Rows of the table for a finite one of the sample.
@@ -144,11 +179,15 @@ class Fit {
     return counts;
   }
 
+  double kept_of_measures() const {
+    const double finite = sample_.totals.count();
+    return finite > 0 ? std::min(sample_.sample_rows() / finite, 1.0) : 1;
+  }
+
   // The cells' sums are those of the rows read as they are.
   std::vector<MeasureFit> measure_fits() const {
     std::vector<MeasureFit> fits(static_cast<std::size_t>(sample_.measures()));
-    const double finite = sample_.totals.count();
-    const double kept = finite > 0 ? std::min(sample_.sample_rows() / finite, 1.0) : 1;
+    const double kept = kept_of_measures();
     for (std::size_t k = 0; k < fits.size(); ++k) {
       const SummaryTotals& totals = (*sample_.cells)->measure(static_cast<int>(k)).totals;
       const MeanVariance& blocks = sample_.means[k];
@@ -373,10 +412,14 @@ class Fit {
         header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
     }
     // Each rank is a value of its own.
-    const std::size_t bytes = options_.value_type == ValueType::category ? kMostMeasuredBytes
-                              : options_.budget > 0                      ? options_.budget
-                                                    : bytes_of_sample(counted.measures());
+    std::size_t bytes = options_.value_type == ValueType::category ? kMostMeasuredBytes
+                        : options_.budget > 0                      ? options_.budget
+                                              : bytes_of_sample(counted.measures());
     const std::vector<MeasureFit> fits = measure_fits();
+    StoredEffects effects = range_effects(fits);
+    // A small density's cells come first.
+    if (effects.bytes() > bytes / kOfEffects) effects = {};
+    bytes -= effects.bytes();
     const SampledMeasures sampled = {fits, scale, options_.rows_per_row_read};
     const double within_cells = header_.error * rows_.stand_for;
     header_.error = 0;
@@ -399,7 +442,9 @@ class Fit {
       if (finer->encoder->bytes_of({0, 0}, bytes) > bytes) break;
       best = std::move(finer);
     }
-    return best->encoder->write(best->encoder->best(bytes), density);
+    if (Status s = best->encoder->write(best->encoder->best(bytes), density); !s.ok()) return s;
+    if (!effects.empty()) insert_effects(effects, density);
+    return Status::success();
   }
 
   struct Encoding {
@@ -417,6 +462,7 @@ class Fit {
   UnitScale unit_;
   double h_ = 0;
   std::vector<HistogramCell> cells_;
+  CountEffects counts_;
 };
 
 }  // namespace

@@ -276,7 +276,8 @@ Status Words::finish(Sample* out, const Control& control) noexcept {
     for (std::size_t k = 0; k < count; ++k) {
       for (std::size_t i = 0; i < order.size(); ++i) y[i] = drawn_y_[order[i] * count + k];
       if (!estimate_mean_variance(blocks, y, control, &out->means[k]) ||
-          !estimate_measured_variance(blocks, y, measured_[k], control, &out->measured[k]))
+          !estimate_measured_variance(blocks, y, measured_[k], 0, control, &out->measured[k],
+                                      nullptr))
         return cancelled();
     }
     return Status::success();

@@ -342,19 +342,4 @@ bool estimate_block_variance(const BlockRows& blocks, const Control& control, Bl
   return Blocks(blocks).run(control, out);
 }
 
-bool estimate_measured_variance(const BlockRows& blocks, std::span<const double> y,
-                                std::span<const std::uint32_t> measured, const Control& control,
-                                BlockVariance* out) {
-  std::vector<double> drawn;
-  std::vector<std::uint32_t> block;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (std::isnan(y[i])) continue;
-    drawn.push_back(blocks.drawn[i]);
-    block.push_back(blocks.drawn_block[i]);
-  }
-  const double share =
-      y.empty() ? 0 : static_cast<double>(drawn.size()) / static_cast<double>(y.size());
-  return estimate_block_variance({drawn, block, measured, blocks.finite * share}, control, out);
-}
-
 }  // namespace kde

@@ -116,10 +116,6 @@ class ResidualVariance {
 // stop. Throws std::bad_alloc.
 bool estimate_block_variance(const BlockRows& blocks, const Control& control, BlockVariance* out);
 // y: of the rows drawn, one by one; NaN: NULL.
-// Of the rows where y is not NULL, so many of each block. y as below.
-bool estimate_measured_variance(const BlockRows& blocks, std::span<const double> y,
-                                std::span<const std::uint32_t> measured, const Control& control,
-                                BlockVariance* out);
 bool estimate_mean_variance(const BlockRows& blocks, std::span<const double> y,
                             const Control& control, MeanVariance* out);
 

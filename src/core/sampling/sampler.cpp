@@ -199,9 +199,20 @@ bool Sampler::estimate_variances(const BlockRows& blocks, std::span<const double
       measured[b] = block_measured_[b * measures + k];
     out->measured[k] = out->blocks;
     if (measured == block_rows_) continue;
-    if (!estimate_measured_variance(blocks, y, measured, control, &out->measured[k])) return false;
+    if (!estimate_measured_variance(blocks, y, measured, options_.range_cells, control,
+                                    &out->measured[k], &out->measured_ranges[k]))
+      return false;
   }
-  return true;
+  return options_.range_cells == 0 || estimate_ranges(blocks, drawn_y, control, out);
+}
+
+bool Sampler::estimate_ranges(const BlockRows& blocks, std::span<const double> drawn_y,
+                              const Control& control, Sample* out) const {
+  const std::size_t rows = blocks.drawn.size();
+  std::vector<std::span<const double>> y;
+  for (std::size_t k = 0; k < out->means.size(); ++k) y.push_back(drawn_y.subspan(k * rows, rows));
+  return estimate_range_variance(blocks, y, out->blocks, out->means, options_.range_cells, control,
+                                 &out->ranges);
 }
 
 Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks_read) noexcept {
@@ -227,6 +238,8 @@ Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks
     out->blocks = BlockVariance();
     out->means.assign(measures(), MeanVariance());
     out->measured.assign(out->means.size(), BlockVariance());
+    out->ranges = RangeVariance();
+    out->measured_ranges.assign(out->means.size(), RangeVariance());
     std::vector<double> drawn_y;
     if (block_rows_.empty()) {
       out->drawn = std::move(drawn_);

@@ -13,6 +13,7 @@
 #include "core/control.h"
 #include "core/grid/owned_cells.h"
 #include "core/sampling/block_variance.h"
+#include "core/sampling/range_variance.h"
 #include "core/sampling/reservoir.h"
 #include "core/status.h"
 
@@ -60,6 +61,10 @@ struct Sample {
   std::vector<MeanVariance> means;  // of each measure
   // Of the rows where each is not NULL: as `blocks`, which they are where none is.
   std::vector<BlockVariance> measured;
+  // Of ranges: of the column with its measures, and of the rows where each is not NULL; no cells
+  // where they are not asked for, nor of rows that all are.
+  RangeVariance ranges;
+  std::vector<RangeVariance> measured_ranges;
 
   double rows_read() const {
     return totals.count() + specials.nans + specials.negative_infinities +
@@ -78,6 +83,7 @@ class Sampler {
     std::uint64_t seed = 0;
     Chain chain = Chain::decimal;  // the column's
     int measures = 0;              // in [0, kMaxMeasures]
+    int range_cells = 0;           // of Sample::ranges, at most
     // Of one of many groups of a scan's rows: blocks are told by number, those without a row of the
     // group not at all; fewer rows are drawn, and cells kept. sample_rows is 0.
     bool of_group = false;
@@ -112,6 +118,8 @@ class Sampler {
   void draw(double x, std::span<const double> y);
   void push_block(std::uint32_t rows);
   void count_row(std::span<const double> y);
+  bool estimate_ranges(const BlockRows& blocks, std::span<const double> drawn_y,
+                       const Control& control, Sample* out) const;
   bool estimate_variances(const BlockRows& blocks, std::span<const double> drawn_y,
                           const Control& control, Sample* out) const;
   void gather_blocks(std::uint32_t blocks_read);

@@ -38,6 +38,7 @@ kde::Sampler::Options sampler_options(const DensityRequest& request) {
   options.sample_rows = Max(request.asked.sample_rows, 0);
   options.seed = static_cast<uint64>(request.asked.seed);
   options.measures = request.key.measures;
+  options.range_cells = kde::kMostEffectCells;
   return options;
 }
 

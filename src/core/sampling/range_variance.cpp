@@ -1,0 +1,439 @@
+// The cells and the products of range_variance.h.
+#include "core/sampling/range_variance.h"
+
+#include "core/density/range_effects.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <queue>
+
+namespace kde {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+// Rows of a cell at least, and of all cells together for each.
+constexpr std::size_t kLeastRows = 12, kRowsOfCell = 48;
+// Standard errors from which a difference counts, and from which it counts whole.
+constexpr double kDoubted = 2.5, kSure = 4;
+// An effect is not told to be less than this, unless those of its share are.
+constexpr double kLeastLocal = 0.9;
+// Parts of a cell that ranges within it are taken from.
+constexpr std::size_t kPartsOfCell = 4;
+
+double square(double x) { return x * x; }
+
+// Effects by shape and scale, as ratio_at() takes them.
+struct Scales {
+  float of[kShapes][kErrorScales];
+
+  explicit Scales(const BlockVariance& v) {
+    for (int shape = 0; shape < kShapes; ++shape)
+      for (int i = 0; i < kErrorScales; ++i) of[shape][i] = static_cast<float>(v.effect[shape][i]);
+  }
+};
+
+// Products x_i' Q x_j of vectors, one element a block; Q of variance_by_differences(), times blocks.
+class Products {
+ public:
+  Products(std::size_t vectors, std::size_t blocks)
+      : n_(vectors), blocks_(blocks), x_(vectors * blocks), product_(vectors * vectors) {}
+
+  std::span<double> operator[](std::size_t i) { return std::span(x_).subspan(i * blocks_, blocks_); }
+
+  // False if control asked to stop.
+  bool multiply(bool by_differences, const Control& control) {
+    std::vector<double> qx = x_;
+    std::vector<double> lx(blocks_);
+    for (std::size_t i = 0; by_differences && i < n_; ++i) {
+      const std::span<const double> x = (*this)[i];
+      const std::span<double> out = std::span(qx).subspan(i * blocks_, blocks_);
+      apply(x, lx);
+      apply(lx, out);
+      for (std::size_t b = 0; b < blocks_; ++b) out[b] = lx[b] / 4 + out[b] / 12;
+    }
+    std::fill(product_.begin(), product_.end(), 0.0);
+    // As many blocks at a time as stay at hand.
+    constexpr std::size_t kAtATime = 256;
+    for (std::size_t from = 0; from < blocks_; from += kAtATime) {
+      if (control.stop_requested()) return false;
+      const std::size_t to = std::min(from + kAtATime, blocks_);
+      for (std::size_t i = 0; i < n_; ++i)
+        for (std::size_t j = 0; j <= i; ++j)
+          product_[i * n_ + j] +=
+              dot(&x_[i * blocks_ + from], &qx[j * blocks_ + from], to - from);
+    }
+    return true;
+  }
+  double of(std::size_t i, std::size_t j) const {
+    return i >= j ? product_[i * n_ + j] : product_[j * n_ + i];
+  }
+
+ private:
+  // (Lx)_b = 2 x_b - x_{b-1} - x_{b+1}.
+  static void apply(std::span<const double> x, std::span<double> out) {
+    const std::size_t n = x.size();
+    for (std::size_t b = 0; b < n; ++b)
+      out[b] = 2 * x[b] - x[b == 0 ? n - 1 : b - 1] - x[b + 1 == n ? 0 : b + 1];
+  }
+  // In four sums, which do not wait for one another.
+  static double dot(const double* a, const double* b, std::size_t n) {
+    double sum[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+      for (std::size_t k = 0; k < 4; ++k) sum[k] += a[i + k] * b[i + k];
+    for (; i < n; ++i) sum[0] += a[i] * b[i];
+    return sum[0] + sum[1] + (sum[2] + sum[3]);
+  }
+
+  std::size_t n_, blocks_;
+  std::vector<double> x_, product_;
+};
+
+// How much of the difference of two effects is believed, of which one has that standard error.
+double belief(double difference, double error) {
+  return std::clamp((std::fabs(difference) / error - kDoubted) / (kSure - kDoubted), 0.0, 1.0);
+}
+
+class Estimate {
+ public:
+  Estimate(const BlockRows& blocks, const BlockVariance& whole, RangeVariance* out)
+      : blocks_(blocks),
+        whole_(whole),
+        scales_(whole),
+        n_(static_cast<double>(blocks.drawn.size())),
+        b_(static_cast<double>(blocks.rows.size())),
+        q_(std::min(n_ / blocks.finite, 1.0)),
+        drawn_in_(blocks.rows.size()),
+        out_(*out) {
+    rows_.reserve(blocks.drawn.size());
+    for (std::size_t i = 0; i < blocks.drawn.size(); ++i) {
+      rows_.push_back({blocks.drawn[i], blocks.drawn_block[i], static_cast<std::uint32_t>(i)});
+      ++drawn_in_[blocks.drawn_block[i]];
+    }
+    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
+      return a.value != b.value ? a.value < b.value : a.number < b.number;
+    });
+  }
+
+  bool run(std::span<const std::span<const double>> y, std::span<const MeanVariance> means,
+           int most_cells, const Control& control) {
+    if (!choose_cells(static_cast<std::size_t>(most_cells), control)) return false;
+    if (cells() < 2) return true;
+    for (std::size_t c = 1; c <= cells(); ++c) {
+      if (c < cells()) out_.end.push_back(rows_[first_[c] - 1].value);
+      out_.through.push_back(static_cast<double>(first_[c]) / n_);
+    }
+    if (!find_counts(control)) return false;
+    MeanVariance own;
+    own.whole = whole_.mean_effect;
+    for (int i = 0; i < kErrorScales; ++i) own.effect[i] = scales_.of[0][i];
+    if (!find_means(blocks_.drawn, own, true, control, &out_.own)) return false;
+    out_.mean.resize(y.size());
+    for (std::size_t k = 0; k < y.size(); ++k)
+      if (!find_means(y[k], means[k], false, control, &out_.mean[k])) return false;
+    return true;
+  }
+
+ private:
+  struct Row {
+    double value;
+    std::uint32_t block, number;
+  };
+  struct Cell {
+    std::size_t first, end, middle;  // rows; the middle is where it is divided
+    double mass;
+
+    bool operator<(const Cell& other) const { return mass < other.mass; }
+  };
+
+  std::size_t cells() const { return first_.size() - 1; }
+  std::size_t rows_in(std::size_t i, std::size_t j) const { return first_[j] - first_[i]; }
+  double share_in(std::size_t i, std::size_t j) const {
+    return static_cast<double>(rows_in(i, j)) / n_;
+  }
+
+  // Of rows that are drawn the effect of what `share` of those of each block has: of the count of
+  // rows [first, end), given how many rows of `of` there are, `share` of which are in it.
+  double effect_of(std::size_t first, std::size_t end, std::span<const double> of, double share) {
+    residual_.assign(of.begin(), of.end());
+    for (double& e : residual_) e *= -share;
+    for (std::size_t i = first; i < end; ++i) residual_[rows_[i].block] += 1;
+    return b_ * variance_by_differences(residual_) /
+           (static_cast<double>(end - first) * (1 - share));
+  }
+
+  // Between two values, as near the median as may be.
+  std::size_t middle_of(std::size_t first, std::size_t end) const {
+    const std::size_t half = first + (end - first) / 2;
+    for (std::size_t off = 0; off <= (end - first) / 2; ++off) {
+      for (const std::size_t at : {half - off, half + off}) {
+        if (at < first + kLeastRows || at + kLeastRows > end) continue;
+        if (rows_[at - 1].value < rows_[at].value) return at;
+      }
+    }
+    return end;
+  }
+
+  Cell cell_of(std::size_t first, std::size_t end) {
+    const std::size_t middle = middle_of(first, end);
+    const auto rows = static_cast<double>(end - first);
+    if (middle == end) return {first, end, end, 0};
+    if (first == 0 && end == rows_.size()) return {first, end, middle, rows};
+    const double share = rows / n_;
+    return {first, end, middle, rows * (1 + (1 - share) * effect_of(first, end, drawn_, share))};
+  }
+
+  bool choose_cells(std::size_t most, const Control& control) {
+    drawn_.assign(drawn_in_.begin(), drawn_in_.end());
+    most = std::min({most, rows_.size() / kRowsOfCell, std::size_t{kMostEffectCells}});
+    std::priority_queue<Cell> open;
+    first_ = {0, rows_.size()};
+    if (most < 2) return true;
+    open.push(cell_of(0, rows_.size()));
+    while (first_.size() <= most && open.top().mass > 0) {
+      if (control.stop_requested()) return false;
+      const Cell cell = open.top();
+      open.pop();
+      first_.push_back(cell.middle);
+      open.push(cell_of(cell.first, cell.middle));
+      open.push(cell_of(cell.middle, cell.end));
+    }
+    std::sort(first_.begin(), first_.end());
+    return true;
+  }
+
+  // Shape of the range between two ends; of all no shape.
+  Shape shape_of(std::size_t i, std::size_t j) const {
+    return i == 0 ? Shape::below : j == cells() ? Shape::above : Shape::two_ends;
+  }
+  double usual(Shape shape, double p) const {
+    if (p > 0.5 && shape != Shape::two_ends)
+      shape = shape == Shape::below ? Shape::above : Shape::below;
+    return ratio_at(scales_.of[static_cast<int>(shape)], p);
+  }
+
+  // The effect of a range where those of its share have `usual`: drawn, with a standard error of so
+  // much of the usual one; NaN where they are not told apart.
+  double told_apart(double drawn, double usual, double error) const {
+    const double expected = q_ * usual + (1 - q_);
+    const double by = belief(drawn / expected - 1, error);
+    if (!(by > 0)) return kNan;
+    const double own = std::max(without_thinning(drawn, q_), std::min(usual, kLeastLocal));
+    return usual + by * (own - usual);
+  }
+  // Of residuals of that kurtosis' excess, of so many rows.
+  double error_of(double rows, double excess) const {
+    return std::sqrt((4 + excess * b_ / rows) / b_) + 1 / b_;
+  }
+
+  // S_1 .. S_{K-1}, and the blocks' rows.
+  bool find_counts(const Control& control) {
+    const std::size_t k = cells();
+    Products s(k, drawn_in_.size());
+    std::vector<double> sum(drawn_in_.size());
+    for (std::size_t c = 1; c < k; ++c) {
+      for (std::size_t i = first_[c - 1]; i < first_[c]; ++i) sum[rows_[i].block] += 1;
+      const double share = share_in(0, c);
+      const std::span<double> out = s[c - 1];
+      for (std::size_t b = 0; b < sum.size(); ++b) out[b] = sum[b] - share * drawn_[b];
+    }
+    std::copy(drawn_.begin(), drawn_.end(), s[k - 1].begin());
+    if (!s.multiply(true, control)) return false;
+    // None of nothing and of all.
+    const auto product = [&](std::size_t i, std::size_t j) {
+      return i == 0 || j == 0 || i == k || j == k ? 0 : s.of(i - 1, j - 1);
+    };
+    out_.count.assign(effect_pairs(k), kNan);
+    variance_.assign(effect_pairs(k), 0);
+    for (std::size_t j = 1; j <= k; ++j) {
+      for (std::size_t i = 0; i < j; ++i) {
+        if (i == 0 && j == k) continue;
+        const double variance =
+            std::max(product(j, j) - 2 * product(i, j) + product(i, i), 0.0);
+        const double p = share_in(i, j);
+        const double fewer = static_cast<double>(rows_in(i, j)) * std::min(1.0, (1 - p) / p);
+        variance_[effect_pair(i, j)] = variance;
+        out_.count[effect_pair(i, j)] = told_apart(variance / (n_ * p * (1 - p)),
+                                                  usual(shape_of(i, j), p), error_of(fewer, 1));
+      }
+    }
+    for (std::size_t c = 0; c < k; ++c) out_.within.push_back(within_cell(c));
+    return true;
+  }
+
+  // The most of a part of the cell's rows, where others have the share of their own.
+  double within_cell(std::size_t c) {
+    const std::size_t rows = rows_in(c, c + 1);
+    if (rows_[first_[c]].value == rows_[first_[c + 1] - 1].value)
+      return std::numeric_limits<double>::infinity();
+    if (rows < 2 * kLeastRows) return kNan;
+    std::vector<double> of(drawn_in_.size());
+    for (std::size_t i = first_[c]; i < first_[c + 1]; ++i) of[rows_[i].block] += 1;
+    const std::size_t parts = std::min(kPartsOfCell, rows / kLeastRows);
+    const double share = 1.0 / static_cast<double>(parts);
+    double most = kNan;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t first = first_[c] + rows * part / parts;
+      const std::size_t end = first_[c] + rows * (part + 1) / parts;
+      const double in_part = static_cast<double>(end - first);
+      const double drawn = effect_of(first, end, of, in_part / static_cast<double>(rows));
+      const double own = told_apart(drawn, usual(Shape::two_ends, share * share_in(c, c + 1)),
+                                    error_of(in_part, 1));
+      most = std::fmax(most, own);
+    }
+    return most;
+  }
+
+  // Sums over rows in the order of x, up to each end.
+  struct Moments {
+    double rows = 0, of[4] = {};  // y, y^2, y^3, y^4
+  };
+
+  bool find_means(std::span<const double> y, const MeanVariance& usual, bool own,
+                  const Control& control, RangeMeans* out) {
+    const std::size_t k = cells(), blocks = drawn_in_.size();
+    out->effect.assign(effect_pairs(k), kNan);
+    out->correlation.assign(effect_pairs(k), 0);
+    // About the mean, in units of the farthest from it.
+    double mean = 0, rows = 0, unit = 0;
+    for (const double v : y)
+      if (!std::isnan(v)) rows += 1;
+    for (const double v : y)
+      if (!std::isnan(v)) mean += v / rows;
+    for (const double v : y)
+      if (!std::isnan(v)) unit = std::max(unit, std::fabs(v - mean));
+    if (!(unit > 0) || !std::isfinite(unit)) return true;
+    // Y_1 .. Y_K, the rows with a value up to each end, and of the counts S_1 .. S_{K-1}.
+    Products s(3 * k - 1, blocks), plain(k, blocks);
+    std::vector<Moments> moments(k + 1);
+    std::vector<double> sum(blocks), count(blocks), all(blocks);
+    for (std::size_t c = 1; c <= k; ++c) {
+      Moments& m = moments[c];
+      m = moments[c - 1];
+      for (std::size_t i = first_[c - 1]; i < first_[c]; ++i) {
+        all[rows_[i].block] += 1;
+        const double v = y[rows_[i].number];
+        if (std::isnan(v)) continue;
+        double power = 1;
+        m.rows += 1;
+        for (double& of : m.of) of += power *= (v - mean) / unit;
+        count[rows_[i].block] += 1;
+        sum[rows_[i].block] += (v - mean) / unit;
+      }
+      std::copy(sum.begin(), sum.end(), s[c - 1].begin());
+      std::copy(count.begin(), count.end(), s[k + c - 1].begin());
+      std::copy(count.begin(), count.end(), plain[c - 1].begin());
+      if (c == k) continue;
+      const std::span<double> of_count = s[2 * k + c - 1];
+      for (std::size_t b = 0; b < blocks; ++b) of_count[b] = all[b] - share_in(0, c) * drawn_[b];
+    }
+    if (!s.multiply(true, control) || !plain.multiply(false, control)) return false;
+    // Of y, of its rows and of counts: where they begin.
+    const std::size_t kY = 0, kRows = k, kCount = 2 * k;
+    const auto between = [&](const Products& of, std::size_t a, std::size_t b, std::size_t i,
+                             std::size_t j) {
+      const auto at = [&](std::size_t l, std::size_t m) {
+        if (l == 0 || m == 0 || (a == kCount && l == k) || (b == kCount && m == k)) return 0.0;
+        return of.of(a + l - 1, b + m - 1);
+      };
+      return at(j, j) - at(i, j) - at(j, i) + at(i, i);
+    };
+    for (std::size_t j = 1; j <= k; ++j) {
+      for (std::size_t i = 0; i < j; ++i) {
+        Moments m = moments[j];
+        m.rows -= moments[i].rows;
+        for (int p = 0; p < 4; ++p) m.of[p] -= moments[i].of[p];
+        if (m.rows < static_cast<double>(kLeastRows)) continue;
+        const double mu = m.of[0] / m.rows;
+        const double squares = m.of[1] - m.rows * mu * mu;
+        if (!(squares > 1e-9 * m.of[1])) continue;
+        const double fourth = m.of[3] - 4 * mu * m.of[2] + 6 * mu * mu * m.of[1] -
+                              3 * m.rows * square(square(mu));
+        const double excess = std::max(fourth * m.rows / square(squares) - 3, 1.0);
+        const double alone = between(plain, 0, 0, i, j) / square(m.rows);
+        if (!(alone < 1 - 1e-9)) continue;
+        const double variance = between(s, kY, kY, i, j) -
+                                mu * (between(s, kY, kRows, i, j) + between(s, kRows, kY, i, j)) +
+                                mu * mu * between(s, kRows, kRows, i, j);
+        const double drawn = std::max(variance, 0.0) / squares / (1 - alone);
+        const double p = share_in(i, j);
+        const std::size_t pair = effect_pair(i, j);
+        out->effect[pair] = told_apart(
+            drawn, mean_usual(usual, own, shape_of(i, j), p), error_of(m.rows, excess) );
+        if (i == 0 && j == k) continue;
+        const double together =
+            between(s, kY, kCount, i, j) - mu * between(s, kRows, kCount, i, j);
+        out->correlation[pair] = correlation(together, variance_[pair], variance, squares,
+                                             n_ * p * (1 - p));
+      }
+    }
+    return true;
+  }
+
+  double mean_usual(const MeanVariance& usual, bool own, Shape shape, double p) const {
+    if (!own) {
+      float of[kErrorScales];
+      for (int i = 0; i < kErrorScales; ++i) of[i] = static_cast<float>(usual.effect[i]);
+      return p < 1 ? ratio_at(of, std::min(p, 0.5)) : of[0];
+    }
+    if (!(p > 0.5)) return ratio_at(scales_.of[static_cast<int>(shape)], p);
+    return std::max({ratio_at(scales_.of[static_cast<int>(Shape::below)], 0.5),
+                     ratio_at(scales_.of[static_cast<int>(Shape::above)], 0.5),
+                     usual.whole});
+  }
+
+  // Over the root of the product of both sides' variances if rows came one by one, without
+  // thinning, in which they have nothing to do with each other.
+  double correlation(double together, double count, double mean, double squares,
+                     double binomial) const {
+    const double error = std::sqrt(std::max(count, 0.0) * std::max(mean, 0.0) * 2 / b_);
+    if (!(error > 0)) return 0;
+    return belief(together, error) * together / std::sqrt(squares * binomial) / q_;
+  }
+
+  const BlockRows& blocks_;
+  const BlockVariance& whole_;
+  Scales scales_;
+  double n_, b_, q_;
+  std::vector<std::uint32_t> drawn_in_;  // rows drawn of each block
+  std::vector<double> drawn_;            // the same
+  std::vector<Row> rows_;
+  std::vector<std::size_t> first_;  // where cells begin, and end
+  std::vector<double> residual_;
+  std::vector<double> variance_;  // of counts, drawn, by pair
+  RangeVariance& out_;
+};
+
+}  // namespace
+
+bool estimate_range_variance(const BlockRows& blocks, std::span<const std::span<const double>> y,
+                             const BlockVariance& whole, std::span<const MeanVariance> means,
+                             int most_cells, const Control& control, RangeVariance* out) {
+  *out = RangeVariance();
+  if (blocks.rows.size() < 3 || blocks.drawn.empty()) return true;
+  return Estimate(blocks, whole, out).run(y, means, most_cells, control);
+}
+
+bool estimate_measured_variance(const BlockRows& blocks, std::span<const double> y,
+                                std::span<const std::uint32_t> measured, int most_cells,
+                                const Control& control, BlockVariance* out,
+                                RangeVariance* ranges) {
+  std::vector<double> drawn;
+  std::vector<std::uint32_t> block;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (std::isnan(y[i])) continue;
+    drawn.push_back(blocks.drawn[i]);
+    block.push_back(blocks.drawn_block[i]);
+  }
+  const double share =
+      y.empty() ? 0 : static_cast<double>(drawn.size()) / static_cast<double>(y.size());
+  const BlockRows rows = {drawn, block, measured, blocks.finite * share};
+  return estimate_block_variance(rows, control, out) &&
+         (most_cells == 0 ||
+          estimate_range_variance(rows, {}, *out, {}, most_cells, control, ranges));
+}
+
+}  // namespace kde

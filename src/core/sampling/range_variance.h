@@ -1,0 +1,62 @@
+// How much counts, sums and means over each range vary between samples of blocks, where that is not
+// as for other ranges of the same share: values that lie together in some blocks (an incident's
+// status code, a day's price) beside others that are mixed.
+//
+// The line is divided into K cells, each through one of the values drawn. Cells are chosen one by
+// one: the one with the most rows and variance of its count is divided at its median, so that values
+// that lie together get cells of their own. With S_i the rows of block b up to the i-th end less
+// their share of the block's, and Q the quadratic form of block_variance.h's differences, all that is
+// needed are the products S_i' Q S_j, of K (K + 1)/2 pairs: the variance of a count between two ends
+// is (S_j - S_i)' Q (S_j - S_i). So of a sum of y, and with the residual y - mean of a mean, and of
+// the covariance of the two.
+//
+// What is kept of each range between two ends is the ratio of its effect to that of its shape and
+// share (BlockVariance, MeanVariance), which is known of many ranges, where the two differ by more
+// than they may by chance: of nearly independent residuals of b blocks, m rows of a block in the
+// range, an effect has the relative variance (4 + k/m)/b, k the kurtosis' excess of a row's residual
+// (1 of a count). So a column that is mixed has ratios of 1. Beside random groups of blocks, whose
+// sums would give variances with 31 degrees of freedom, ratios of pairs are as exact as the sample,
+// and are looked up; they cannot be added where two samples are of the same blocks.
+#pragma once
+
+#include "core/control.h"
+#include "core/sampling/block_variance.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace kde {
+
+// Of means of y over ranges of x, by pair of ends (density/range_effects.h).
+struct RangeMeans {
+  std::vector<double> effect;       // by pair; NaN: as MeanVariance says
+  std::vector<double> correlation;  // of a count's and a mean's, over the effects' root, by pair
+};
+
+struct RangeVariance {
+  std::vector<double> end;     // of all cells but the last, ascending: through that value
+  std::vector<double> through; // share of the rows up to each end, and 1
+  // By pair; NaN: as BlockVariance says. The last: a range within a cell, by cell; infinite: it has
+  // one value.
+  std::vector<double> count, within;
+  RangeMeans own;                // y = x
+  std::vector<RangeMeans> mean;  // of each measure
+
+  std::size_t cells() const { return through.size(); }
+};
+
+// blocks: of at most so many cells; fewer, or none, where there are few rows. y: of each measure,
+// of the rows drawn, one by one, NaN: NULL. whole: of the counts; means: of each measure. False if
+// control asked to stop. Throws std::bad_alloc.
+bool estimate_range_variance(const BlockRows& blocks, std::span<const std::span<const double>> y,
+                             const BlockVariance& whole, std::span<const MeanVariance> means,
+                             int most_cells, const Control& control, RangeVariance* out);
+
+// Of the rows where y is not NULL, so many of each block; of their ranges, too, where
+// most_cells > 0. y as above.
+bool estimate_measured_variance(const BlockRows& blocks, std::span<const double> y,
+                                std::span<const std::uint32_t> measured, int most_cells,
+                                const Control& control, BlockVariance* out, RangeVariance* ranges);
+
+}  // namespace kde
