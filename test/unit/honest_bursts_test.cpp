@@ -113,7 +113,7 @@ Table table_of(const std::string& name) {
 }
 
 struct Totals {
-  double rows = 0, sum = 0;
+  double rows = 0, sum = 0, own = 0;  // of y, of x
 };
 
 Totals totals_of(const Table& t, const Range& r, std::size_t first, std::size_t end) {
@@ -122,11 +122,12 @@ Totals totals_of(const Table& t, const Range& r, std::size_t first, std::size_t 
     if (t.x[i] < r.lower || t.x[i] > r.upper) continue;
     out.rows += 1;
     out.sum += t.y[i];
+    out.own += t.x[i];
   }
   return out;
 }
 
-constexpr int kQuantities = 3;  // COUNT, SUM, AVG of y
+constexpr int kQuantities = 5;  // COUNT, SUM and AVG of y, and of x itself
 struct Tally {
   int asked[kQuantities] = {}, held[kQuantities] = {}, textbook[kQuantities] = {};
   std::vector<double> width[kQuantities];  // over the textbook's
@@ -152,13 +153,17 @@ void ask(const fitted::Fitted& f, const Range& range, const std::vector<Totals>&
   for (const Totals& b : of_block) {
     all.rows += b.rows;
     all.sum += b.sum;
+    all.own += b.own;
   }
   const double mean = all.rows > 0 ? all.sum / all.rows : 0;
-  double of_rows = 0, of_sum = 0, of_mean = 0;
+  const double own_mean = all.rows > 0 ? all.own / all.rows : 0;
+  double of_rows = 0, of_sum = 0, of_mean = 0, of_own = 0, of_own_mean = 0;
   for (const Totals& b : of_block) {
     of_rows += square(b.rows - all.rows / n);
     of_sum += square(b.sum - all.sum / n);
     of_mean += square(b.sum - mean * b.rows);
+    of_own += square(b.own - all.own / n);
+    of_own_mean += square(b.own - own_mean * b.rows);
   }
   const auto half = [&](double squares) {
     return kZ * std::sqrt((1 - 1 / scale) * n / (n - 1) * squares);
@@ -168,6 +173,11 @@ void ask(const fitted::Fitted& f, const Range& range, const std::vector<Totals>&
              half(of_rows) * scale, truth.rows);
   tally->add(1, interval_of(Wanted::sum, f.view(), y, range, {}), all.sum * scale,
              half(of_sum) * scale, truth.sum);
+  tally->add(3, interval_of(Wanted::sum, f.view(), range, {}), all.own * scale,
+             half(of_own) * scale, truth.own);
+  if (all.rows > 1 && range.lower < range.upper)
+    tally->add(4, interval_of(Wanted::mean, f.view(), range, {}), own_mean,
+               half(of_own_mean) / all.rows, truth.own / truth.rows);
   if (all.rows > 1)
     tally->add(2, interval_of(Wanted::mean, f.view(), y, range, {}), mean,
                half(of_mean) / all.rows, truth.sum / truth.rows);

@@ -27,10 +27,6 @@ int sevenths(double correlation) {
   return static_cast<int>(std::nearbyint(kOfOne * std::clamp(correlation, -1.0, 1.0)));
 }
 
-bool any_ratio(const std::vector<double>& ratios) {
-  return std::any_of(ratios.begin(), ratios.end(), [](double r) { return code_of(r) != 0; });
-}
-
 std::size_t correlation_bytes(std::size_t cells) { return (effect_pairs(cells) + 1) / 2; }
 
 // Bytes one after the other.
@@ -78,20 +74,9 @@ std::size_t effects_bytes(std::size_t cells, std::uint8_t flags) {
   return aligned(bytes);
 }
 
-bool MeanEffects::tell() const {
-  return any_ratio(ratio) || std::any_of(correlation.begin(), correlation.end(),
-                                         [](double c) { return sevenths(c) != 0; });
-}
-
-bool CountEffects::tell() const {
-  return any_ratio(ratio) ||
-         std::any_of(within.begin(), within.end(),
-                     [](double r) { return !std::isnan(r) && code_of(r) != 0; });
-}
-
 std::vector<char> store_effects(const CountEffects& effects) {
-  const bool means = effects.own.tell();
-  Writer writer(effects.within.size(),
+  const bool means = !effects.own.ratio.empty();
+  Writer writer(effects.cells(),
                 static_cast<std::uint8_t>(kEffectsOfCounts | (means ? kEffectsOfMeans : 0)));
   for (const double x : effects.end) writer.put(x);
   for (const double p : effects.through) writer.put(static_cast<float>(p));

@@ -56,18 +56,15 @@ inline constexpr std::size_t effect_pair(std::size_t i, std::size_t j) {
 // The ratios and correlations that there are, before they are stored: all by pair.
 struct MeanEffects {
   std::vector<double> ratio, correlation;
-
-  // Whether they say what is not known without them.
-  bool tell() const;
 };
 struct CountEffects {
   std::vector<double> end, through;
-  std::vector<double> ratio, within;
-  MeanEffects own;
+  std::vector<double> ratio;
+  std::vector<double> within;  // by cell; NaN: it has one value
+  MeanEffects own;             // or none
 
-  bool tell() const;
+  std::size_t cells() const { return within.size(); }
 };
-// What of the variance ratio is stored.
 std::vector<char> store_effects(const CountEffects& effects);
 std::vector<char> store_effects(const MeanEffects& effects, std::size_t cells);
 

@@ -123,36 +123,45 @@ class Fit {
         finite > 0 ? options_.unread() * sample_.blocks.mean_effect / finite : 0;
     header_.mean_error =
         mean_unit > 0 ? finite_error(std::sqrt(mean_unit) * std::sqrt(header_.variance)) : 0;
-    if (sample_.ranges.cells() > 0)
-      counts_ = count_effects(sample_.ranges, {options_.unread() * kept, 1 - kept}, header_);
+    const RangeVariance& ranges = sample_.ranges;
+    if (ranges.cells() == 0) return;
+    const VarianceShares shares = {options_.unread() * kept, 1 - kept};
+    counts_ = count_effects(ranges, shares, header_);
+    if (ranges.own.tell) counts_.own = own_effects(ranges, shares, counts_, header_);
   }
 
-  // Of the header before points were widened, whose effects those of ranges are beside.
-  StoredEffects range_effects(std::span<const MeasureFit> fits) const {
+  // Effects of ranges are beside those of the header before points were widened.
+  StoredEffects range_effects(std::span<const MeasureFit> fits) {
     StoredEffects out;
     const auto n = static_cast<std::size_t>(sample_.measures());
     out.measured.resize(n);
     out.means.resize(n);
-    if (counts_.within.empty()) return out;
     const double kept = kept_of_measures();
     const VarianceShares shares = {options_.unread() * kept, 1 - kept};
-    bool tell = counts_.tell() || counts_.own.tell();
-    std::vector<MeanEffects> means;
     for (std::size_t k = 0; k < n; ++k) {
-      means.push_back(mean_effects(sample_.ranges.mean[k], sample_.ranges, shares,
-                                   fits[k].mean_variance, counts_, header_));
-      tell = tell || means.back().tell();
-      if (sample_.measured_ranges[k].cells() == 0 || !fits[k].counts) continue;
+      const RangeVariance& of_rows = sample_.measured_ranges[k];
+      if (!of_rows.tell || !fits[k].counts) continue;
       Header h = header_;
       h.rows = h.sample_rows;
       fits[k].counts->describe(&h);
-      const CountEffects of = count_effects(sample_.measured_ranges[k], shares, h);
-      if (of.tell()) out.measured[k] = store_effects(of);
+      CountEffects of = count_effects(of_rows, shares, h);
+      std::vector<MeanEffects> none;
+      leave_ends_out(&of, &none);
+      out.measured[k] = store_effects(of);
     }
-    if (!tell) return out;
+    const RangeVariance& ranges = sample_.ranges;
+    std::vector<MeanEffects> means(n);
+    bool tell = ranges.tell || ranges.own.tell;
+    for (std::size_t k = 0; k < n && counts_.cells() > 0; ++k) {
+      if (!ranges.mean[k].tell) continue;
+      means[k] = mean_effects(ranges.mean[k], ranges, shares, fits[k].mean_variance, counts_, header_);
+      tell = true;
+    }
+    if (!tell || counts_.cells() == 0) return out;
+    leave_ends_out(&counts_, &means);
     out.list = store_effects(counts_);
     for (std::size_t k = 0; k < n; ++k)
-      if (means[k].tell()) out.means[k] = store_effects(means[k], counts_.within.size());
+      if (!means[k].ratio.empty()) out.means[k] = store_effects(means[k], counts_.cells());
     return out;
   }
 

@@ -58,6 +58,37 @@ MeanEffects effects_of_means(const RangeMeans& means, const RangeVariance& range
   return out;
 }
 
+// Octaves of a variance, and sevenths of a correlation, by which an end that is left out may have
+// its ranges off.
+constexpr double kMostLost = 0.2;
+
+// One array by pair, in units of what may be lost.
+using ByPair = std::vector<double>;
+
+// How far the pairs of an end are from the middle between those of both its neighbours.
+double lost_without(const ByPair& of, std::size_t cells, std::size_t end) {
+  const auto at = [&of](std::size_t i, std::size_t j) {
+    return of[effect_pair(std::min(i, j), std::max(i, j))];
+  };
+  double most = 0;
+  for (std::size_t other = 0; other <= cells; ++other) {
+    if (other + 1 >= end && other <= end + 1) continue;
+    const double middle = (at(end - 1, other) + at(end + 1, other)) / 2;
+    most = std::max(most, std::fabs(at(end, other) - middle));
+  }
+  const double both = at(end - 1, end + 1);
+  return std::max({most, std::fabs(at(end - 1, end) - both), std::fabs(at(end, end + 1) - both)});
+}
+
+void leave_out(ByPair* of, std::size_t cells, std::size_t end) {
+  if (of->empty()) return;
+  std::size_t to = 0;
+  for (std::size_t j = 1; j <= cells; ++j)
+    for (std::size_t i = 0; i < j; ++i)
+      if (i != end && j != end) (*of)[to++] = (*of)[effect_pair(i, j)];
+  of->resize(to);
+}
+
 // Copies a density, part after part, with effects behind some of them.
 class Inserting {
  public:
@@ -129,9 +160,13 @@ CountEffects count_effects(const RangeVariance& ranges, const VarianceShares& sh
                              : ratio_to(usual_variance(list, Shape::two_ends, p / 4),
                                         ranges.within[c], shares));
   }
-  out.own = effects_of_means(ranges.own, ranges, shares, out, list,
-                             [&](Shape shape, double p) { return usual_of_mean(list, shape, p); });
   return out;
+}
+
+MeanEffects own_effects(const RangeVariance& ranges, const VarianceShares& shares,
+                        const CountEffects& counts, const Header& list) {
+  return effects_of_means(ranges.own, ranges, shares, counts, list,
+                          [&](Shape shape, double p) { return usual_of_mean(list, shape, p); });
 }
 
 MeanEffects mean_effects(const RangeMeans& means, const RangeVariance& ranges,
@@ -140,6 +175,54 @@ MeanEffects mean_effects(const RangeMeans& means, const RangeVariance& ranges,
   return effects_of_means(means, ranges, shares, counts, list, [&](Shape /*shape*/, double p) {
     return p < 1 ? ratio_at(usual, std::min(p, 0.5)) : usual[0];
   });
+}
+
+void leave_ends_out(CountEffects* counts, std::vector<MeanEffects>* means) {
+  std::vector<MeanEffects*> all = {&counts->own};
+  for (MeanEffects& m : *means) all.push_back(&m);
+  // Logarithms of ratios, and correlations.
+  std::vector<ByPair> octaves = {counts->ratio};
+  for (const MeanEffects* m : all)
+    if (!m->ratio.empty()) octaves.push_back(m->ratio);
+  for (ByPair& of : octaves)
+    for (double& x : of) x = std::log2(x);
+  for (const MeanEffects* m : all)
+    if (!m->ratio.empty()) octaves.push_back(m->correlation);
+  const auto within = [&](std::size_t c) {
+    return std::isnan(counts->within[c]) ? 0 : std::log2(counts->within[c]);
+  };
+  const auto lost = [&](std::size_t end) {
+    double most = 0;
+    for (const ByPair& of : octaves) most = std::max(most, lost_without(of, counts->cells(), end));
+    const double whole = octaves[0][effect_pair(end - 1, end + 1)];
+    for (const std::size_t c : {end - 1, end})
+      most = std::max(most, std::fabs(within(c) - whole));
+    return most;
+  };
+  while (counts->cells() > 2) {
+    std::size_t best = 0;
+    double least = kMostLost;
+    for (std::size_t end = 1; end < counts->cells(); ++end) {
+      const double by = lost(end);
+      if (by < least) {
+        least = by;
+        best = end;
+      }
+    }
+    if (best == 0) return;
+    const std::size_t cells = counts->cells();
+    for (ByPair& of : octaves) leave_out(&of, cells, best);
+    leave_out(&counts->ratio, cells, best);
+    for (MeanEffects* m : all) {
+      leave_out(&m->ratio, cells, best);
+      leave_out(&m->correlation, cells, best);
+    }
+    const auto at = static_cast<std::ptrdiff_t>(best) - 1;
+    counts->end.erase(counts->end.begin() + at);
+    counts->through.erase(counts->through.begin() + at);
+    counts->within[best] = std::exp2(std::max(within(best - 1), within(best)));
+    counts->within.erase(counts->within.begin() + at);
+  }
 }
 
 void insert_effects(const StoredEffects& effects, DensityBytes* density) {

@@ -27,16 +27,21 @@ struct StoredEffects {
   std::size_t bytes() const;
 };
 
-// list: whose count_variance, mean_error and variance are those of the sample.
+// list: whose count_variance, mean_error and variance are those of the sample. Without means.
 CountEffects count_effects(const RangeVariance& ranges, const VarianceShares& shares,
                            const Header& list);
+// Of x itself.
+MeanEffects own_effects(const RangeVariance& ranges, const VarianceShares& shares,
+                        const CountEffects& counts, const Header& list);
 // usual: of the measure, MeasureHeader::mean_variance. counts: of the column.
 MeanEffects mean_effects(const RangeMeans& means, const RangeVariance& ranges,
                          const VarianceShares& shares, const float (&usual)[kErrorScales],
                          const CountEffects& counts, const Header& list);
 
-// Puts them behind the lists and measures that they are of, as far as these are there. The density
-// has none yet.
+// Leaves out ends between which nothing is lost that matters. means: of the measures that there are.
+void leave_ends_out(CountEffects* counts, std::vector<MeanEffects>* means);
+
+// Puts them behind the lists and measures that they are of. The density has none yet.
 void insert_effects(const StoredEffects& effects, DensityBytes* density);
 
 }  // namespace kde

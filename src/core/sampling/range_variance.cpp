@@ -18,6 +18,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kLeastRows = 12, kRowsOfCell = 48;
 // Standard errors from which a difference counts, and from which it counts whole.
 constexpr double kDoubted = 2.5, kSure = 4;
+// And which no pair's has by chance.
+constexpr double kTelling = 5;
 // An effect is not told to be less than this, unless those of its share are.
 constexpr double kLeastLocal = 0.9;
 // Parts of a cell that ranges within it are taken from.
@@ -93,8 +95,10 @@ class Products {
 };
 
 // How much of the difference of two effects is believed, of which one has that standard error.
-double belief(double difference, double error) {
-  return std::clamp((std::fabs(difference) / error - kDoubted) / (kSure - kDoubted), 0.0, 1.0);
+double belief(double difference, double error, bool* tells) {
+  const double errors = std::fabs(difference) / error;
+  *tells = *tells || errors > kTelling;
+  return std::clamp((errors - kDoubted) / (kSure - kDoubted), 0.0, 1.0);
 }
 
 class Estimate {
@@ -217,9 +221,9 @@ class Estimate {
 
   // The effect of a range where those of its share have `usual`: drawn, with a standard error of so
   // much of the usual one; NaN where they are not told apart.
-  double told_apart(double drawn, double usual, double error) const {
+  double told_apart(double drawn, double usual, double error, bool* tells) const {
     const double expected = q_ * usual + (1 - q_);
-    const double by = belief(drawn / expected - 1, error);
+    const double by = belief(drawn / expected - 1, error, tells);
     if (!(by > 0)) return kNan;
     const double own = std::max(without_thinning(drawn, q_), std::min(usual, kLeastLocal));
     return usual + by * (own - usual);
@@ -257,7 +261,7 @@ class Estimate {
         const double fewer = static_cast<double>(rows_in(i, j)) * std::min(1.0, (1 - p) / p);
         variance_[effect_pair(i, j)] = variance;
         out_.count[effect_pair(i, j)] = told_apart(variance / (n_ * p * (1 - p)),
-                                                  usual(shape_of(i, j), p), error_of(fewer, 1));
+                                                  usual(shape_of(i, j), p), error_of(fewer, 1), &out_.tell);
       }
     }
     for (std::size_t c = 0; c < k; ++c) out_.within.push_back(within_cell(c));
@@ -281,7 +285,7 @@ class Estimate {
       const double in_part = static_cast<double>(end - first);
       const double drawn = effect_of(first, end, of, in_part / static_cast<double>(rows));
       const double own = told_apart(drawn, usual(Shape::two_ends, share * share_in(c, c + 1)),
-                                    error_of(in_part, 1));
+                                    error_of(in_part, 1), &out_.tell);
       most = std::fmax(most, own);
     }
     return most;
@@ -355,22 +359,32 @@ class Estimate {
         const double excess = std::max(fourth * m.rows / square(squares) - 3, 1.0);
         const double alone = between(plain, 0, 0, i, j) / square(m.rows);
         if (!(alone < 1 - 1e-9)) continue;
-        const double variance = between(s, kY, kY, i, j) -
-                                mu * (between(s, kY, kRows, i, j) + between(s, kRows, kY, i, j)) +
-                                mu * mu * between(s, kRows, kRows, i, j);
+        double variance = between(s, kY, kY, i, j) -
+                          mu * (between(s, kY, kRows, i, j) + between(s, kRows, kY, i, j)) +
+                          mu * mu * between(s, kRows, kRows, i, j);
+        if (own) variance -= ends_of(i, j, mean + unit * mu) / square(unit);
         const double drawn = std::max(variance, 0.0) / squares / (1 - alone);
         const double p = share_in(i, j);
         const std::size_t pair = effect_pair(i, j);
         out->effect[pair] = told_apart(
-            drawn, mean_usual(usual, own, shape_of(i, j), p), error_of(m.rows, excess) );
+            drawn, mean_usual(usual, own, shape_of(i, j), p), error_of(m.rows, excess),
+            &out->tell);
         if (i == 0 && j == k) continue;
         const double together =
             between(s, kY, kCount, i, j) - mu * between(s, kRows, kCount, i, j);
         out->correlation[pair] = correlation(together, variance_[pair], variance, squares,
-                                             n_ * p * (1 - p));
+                                             n_ * p * (1 - p), &out->tell);
       }
     }
     return true;
+  }
+
+  // Of a sum of x - mean that of the rows at both ends (BlockVariance::end), which is told apart.
+  double ends_of(std::size_t i, std::size_t j, double mean) const {
+    double out = 0;
+    if (i > 0) out += square(rows_[first_[i]].value - mean);
+    if (j < cells()) out += square(rows_[first_[j] - 1].value - mean);
+    return whole_.end * n_ * n_ * out;
   }
 
   double mean_usual(const MeanVariance& usual, bool own, Shape shape, double p) const {
@@ -387,11 +401,11 @@ class Estimate {
 
   // Over the root of the product of both sides' variances if rows came one by one, without
   // thinning, in which they have nothing to do with each other.
-  double correlation(double together, double count, double mean, double squares,
-                     double binomial) const {
+  double correlation(double together, double count, double mean, double squares, double binomial,
+                     bool* tells) const {
     const double error = std::sqrt(std::max(count, 0.0) * std::max(mean, 0.0) * 2 / b_);
     if (!(error > 0)) return 0;
-    return belief(together, error) * together / std::sqrt(squares * binomial) / q_;
+    return belief(together, error, tells) * together / std::sqrt(squares * binomial) / q_;
   }
 
   const BlockRows& blocks_;

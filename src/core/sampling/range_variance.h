@@ -14,7 +14,8 @@
 // share (BlockVariance, MeanVariance), which is known of many ranges, where the two differ by more
 // than they may by chance: of nearly independent residuals of b blocks, m rows of a block in the
 // range, an effect has the relative variance (4 + k/m)/b, k the kurtosis' excess of a row's residual
-// (1 of a count). So a column that is mixed has ratios of 1. Beside random groups of blocks, whose
+// (1 of a count). And only where one of them is so far off that none of all would be by chance. So a
+// column that is mixed has none. Beside random groups of blocks, whose
 // sums would give variances with 31 degrees of freedom, ratios of pairs are as exact as the sample,
 // and are looked up; they cannot be added where two samples are of the same blocks.
 #pragma once
@@ -30,6 +31,7 @@ namespace kde {
 
 // Of means of y over ranges of x, by pair of ends (density/range_effects.h).
 struct RangeMeans {
+  bool tell = false;  // some are surely not the usual ones
   std::vector<double> effect;       // by pair; NaN: as MeanVariance says
   std::vector<double> correlation;  // of a count's and a mean's, over the effects' root, by pair
 };
@@ -40,6 +42,7 @@ struct RangeVariance {
   // By pair; NaN: as BlockVariance says. The last: a range within a cell, by cell; infinite: it has
   // one value.
   std::vector<double> count, within;
+  bool tell = false;             // some of these are surely not the usual ones
   RangeMeans own;                // y = x
   std::vector<RangeMeans> mean;  // of each measure
 
