@@ -69,6 +69,17 @@ std::vector<double> clustered() {
   return x;
 }
 
+// Response times, of which an incident's, a fortieth of the rows, lie together.
+std::vector<double> bursts() {
+  Random random(11);
+  std::vector<double> x;
+  for (int i = 0; i < kRows; ++i) {
+    const bool in_incident = i >= kRows * 2 / 5 && i < kRows * 2 / 5 + kRows / 40;
+    x.push_back(in_incident ? 500 + i % 7 : std::round(1000 * random.uniform()));
+  }
+  return x;
+}
+
 }  // namespace
 
 Table made_columns() {
@@ -91,6 +102,7 @@ Table made_columns() {
   add("in_time_order", in_time_order());
   add("late_rows", late_rows());
   add("clustered", clustered());
+  add("bursts", bursts());
   return table;
 }
 

@@ -110,6 +110,7 @@ Drawn draw(const Asking& asking, int way, std::uint64_t seed) {
   sampling.sample_rows = static_cast<std::int64_t>(kDrawRows[way]);
   sampling.seed = seed;
   sampling.chain = chain_of(value_type_of(asking.column->type));
+  sampling.range_cells = kMostEffectCells;
   Sampler sampler(sampling);
   FitOptions options;
   if (way == kByBlock) {

@@ -44,8 +44,7 @@ void ask_everywhere(Table* t) {
     t->ranges.push_back(fitted::range(-kInf, at(share)));
     t->ranges.push_back(fitted::range(at(1 - share), kInf));
     for (const double place : {0.13, 0.37, 0.62, 0.88})
-      t->ranges.push_back(
-          fitted::range(at((1 - share) * place), at((1 - share) * place + share)));
+      t->ranges.push_back(fitted::range(at((1 - share) * place), at((1 - share) * place + share)));
   }
 }
 
@@ -92,16 +91,21 @@ Table table_of(const std::string& name) {
   }
   if (name == "burst") {
     for (double a = 500; a < 507; ++a) t.ranges.push_back(fitted::range(a, a));
-    for (const auto& [a, b] : {std::pair{500.0, 506.0}, {490.0, 510.0}, {503.0, 520.0},
-                               {400.0, 503.0}, {505.0, 700.0}, {812.0, 812.0}, {810.0, 815.0}})
+    for (const auto& [a, b] : {std::pair{500.0, 506.0},
+                               {490.0, 510.0},
+                               {503.0, 520.0},
+                               {400.0, 503.0},
+                               {505.0, 700.0},
+                               {812.0, 812.0},
+                               {810.0, 815.0}})
       t.ranges.push_back(fitted::range(a, b));
   } else if (name == "promotion") {
     for (const auto& [a, b] :
          {std::pair{500.0, 500.0}, {495.0, 505.0}, {480.0, 520.0}, {400.0, 500.0}, {450.0, 600.0}})
       t.ranges.push_back(fitted::range(a, b));
   } else if (name == "bot") {
-    for (const auto& [a, b] : {std::pair{0.75, 0.85}, {0.79, 0.81}, {0.7, 0.9}, {0.8, 0.83},
-                               {0.5, 1.0}, {0.77, 1.3}})
+    for (const auto& [a, b] :
+         {std::pair{0.75, 0.85}, {0.79, 0.81}, {0.7, 0.9}, {0.8, 0.83}, {0.5, 1.0}, {0.77, 1.3}})
       t.ranges.push_back(fitted::range(a, b));
   } else if (name == "runs") {
     for (double a = 3; a < 100; a += 10) t.ranges.push_back(fitted::range(a, a));
@@ -130,14 +134,12 @@ Totals totals_of(const Table& t, const Range& r, std::size_t first, std::size_t 
 constexpr int kQuantities = 5;  // COUNT, SUM and AVG of y, and of x itself
 struct Tally {
   int asked[kQuantities] = {}, held[kQuantities] = {}, textbook[kQuantities] = {};
-  std::vector<double> width[kQuantities];  // over the textbook's
 
   void add(int q, const Interval& own, double estimate, double half, double truth) {
     const double digit = 1e-9 * std::fabs(truth);
     ++asked[q];
     held[q] += own.lower - digit <= truth && truth <= own.upper + digit;
     textbook[q] += std::fabs(estimate - truth) <= half + digit;
-    if (half > 0) width[q].push_back((own.upper - own.lower) / (2 * half));
   }
   double coverage(int q) const { return static_cast<double>(held[q]) / asked[q]; }
   double of_textbook(int q) const { return static_cast<double>(textbook[q]) / asked[q]; }
@@ -179,11 +181,11 @@ void ask(const fitted::Fitted& f, const Range& range, const std::vector<Totals>&
     tally->add(4, interval_of(Wanted::mean, f.view(), range, {}), own_mean,
                half(of_own_mean) / all.rows, truth.own / truth.rows);
   if (all.rows > 1)
-    tally->add(2, interval_of(Wanted::mean, f.view(), y, range, {}), mean,
-               half(of_mean) / all.rows, truth.sum / truth.rows);
+    tally->add(2, interval_of(Wanted::mean, f.view(), y, range, {}), mean, half(of_mean) / all.rows,
+               truth.sum / truth.rows);
 }
 
-Tally tally_of(const std::string& name, std::int64_t budget = 0) {
+Tally tally_of(const std::string& name) {
   const Table t = table_of(name);
   std::vector<std::vector<Totals>> of_block;
   std::vector<Totals> truth;
@@ -213,7 +215,6 @@ Tally tally_of(const std::string& name, std::int64_t budget = 0) {
     FitOptions options;
     options.rows_per_row_read = static_cast<double>(kBlocks) / kRead;
     options.share_of_blocks = 1 / options.rows_per_row_read;
-    options.budget = static_cast<std::size_t>(budget);
     const fitted::Fitted f = fitted::fit(sample, options);
     for (std::size_t r = 0; r < t.ranges.size(); ++r) {
       std::vector<Totals> read;
@@ -221,10 +222,6 @@ Tally tally_of(const std::string& name, std::int64_t budget = 0) {
       ask(f, t.ranges[r], read, truth[r], &tally);
     }
   }
-  for (auto& w : tally.width) std::sort(w.begin(), w.end());
-  for (int q = 0; q < kQuantities; ++q)
-    std::printf("%-12s %d  held %.3f  textbook %.3f  width %.3f\n", name.c_str(), q,
-                tally.coverage(q), tally.of_textbook(q), tally.width[q][tally.width[q].size() / 2]);
   return tally;
 }
 

@@ -281,7 +281,7 @@ struct MeanParts {
   double within = 0;   // half the interval of the sampled rows' mean, times their share of the rows
   double between = 0;  // that of how many of the rows are sampled ones, which lie elsewhere
   double correlation = 0;  // of their mean's and their number's errors
-  double mean;         // of the rows that are not known one by one, if there are any
+  double mean;             // of the rows that are not known one by one, if there are any
   double least, greatest;  // what rows more than the estimate's may be, on average
 
   // How far the mean is off, and the sum for a number of rows that is right.
@@ -396,7 +396,8 @@ double variance_half(const DensityView& d, const Sampling& sampling, const Range
   const double p = std::min(inner.finite / sampling.rows(), 1.0);
   const double share = std::min(inner.finite / m.finite, 1.0);
   const double width = std::max(squared(hull.low), squared(hull.high));
-  double half = share * sampling.mean_half(middle.shape(), p, sampling.mean_ratio(middle.range), spread, width);
+  double half = share * sampling.mean_half(middle.shape(), p, sampling.mean_ratio(middle.range),
+                                           spread, width);
   const double end = sampling.end_half() / m.finite;
   for (const double x : {hull.low, hull.high}) half = std::hypot(half, product(end, squared(x)));
   const MeanParts mean = mean_parts(d, sampling, range, m);

@@ -79,8 +79,12 @@ inline EffectPlace place_of(const RangeEffects& effects, const Header& h, const 
   const auto before = [&h](double x) {
     return h.lattice_step > 0 ? x - h.lattice_step : std::nextafter(x, -kBeyondAll);
   };
-  const double below = r.lower_unbounded ? -kBeyondAll : r.lower_inclusive ? before(r.lower) : r.lower;
-  const double through = r.upper_unbounded ? kBeyondAll : r.upper_inclusive ? r.upper : before(r.upper);
+  const double below = r.lower_unbounded   ? -kBeyondAll
+                       : r.lower_inclusive ? before(r.lower)
+                                           : r.lower;
+  const double through = r.upper_unbounded   ? kBeyondAll
+                         : r.upper_inclusive ? r.upper
+                                             : before(r.upper);
   return effects.place(h, below, through);
 }
 

@@ -200,9 +200,9 @@ consteval bool described_whole() {
 }
 static_assert(described_whole<Header>() && described_whole<HistogramBlock>() &&
               described_whole<MeasureHeader>() && described_whole<RangeEffectsHeader>() &&
-              described_whole<WordsHeader>() &&
-              described_whole<GroupsHeader>() && described_whole<GroupHeader>() &&
-              described_whole<JointHeader>() && described_whole<JointColumn>());
+              described_whole<WordsHeader>() && described_whole<GroupsHeader>() &&
+              described_whole<GroupHeader>() && described_whole<JointHeader>() &&
+              described_whole<JointColumn>());
 
 // Calls use(number) for each number in x, arrays looked through.
 template <typename T, typename Use>

@@ -185,8 +185,7 @@ std::size_t histogram_size(const void* bytes, std::size_t available) {
   if (cells + sizeof(RangeEffectsHeader) > available) return 0;
   const RangeEffectsHeader& e = *DensityView(bytes).effects();
   const bool fits = e.cells >= 2 && e.cells <= kMostEffectCells &&
-                    e.bytes == effects_bytes(e.cells, e.flags) &&
-                    cells + e.bytes <= kMostListBytes;
+                    e.bytes == effects_bytes(e.cells, e.flags) && cells + e.bytes <= kMostListBytes;
   return fits ? cells + e.bytes : 0;
 }
 

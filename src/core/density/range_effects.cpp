@@ -138,9 +138,8 @@ double RangeEffects::between_pairs(const EffectPlace& place, const Of& of) const
 }
 
 double RangeEffects::mean_ratio(const EffectPlace& place) const {
-  return between_pairs(place, [this](std::size_t i, std::size_t j) {
-    return ratio_of(mean_[effect_pair(i, j)]);
-  });
+  return between_pairs(
+      place, [this](std::size_t i, std::size_t j) { return ratio_of(mean_[effect_pair(i, j)]); });
 }
 
 double RangeEffects::correlation(const EffectPlace& place) const {

@@ -136,6 +136,7 @@ class Fit {
     const auto n = static_cast<std::size_t>(sample_.measures());
     out.measured.resize(n);
     out.means.resize(n);
+    if (counts_.cells() == 0) return out;
     const double kept = kept_of_measures();
     const VarianceShares shares = {options_.unread() * kept, 1 - kept};
     for (std::size_t k = 0; k < n; ++k) {
@@ -152,12 +153,13 @@ class Fit {
     const RangeVariance& ranges = sample_.ranges;
     std::vector<MeanEffects> means(n);
     bool tell = ranges.tell || ranges.own.tell;
-    for (std::size_t k = 0; k < n && counts_.cells() > 0; ++k) {
+    for (std::size_t k = 0; k < n; ++k) {
       if (!ranges.mean[k].tell) continue;
-      means[k] = mean_effects(ranges.mean[k], ranges, shares, fits[k].mean_variance, counts_, header_);
+      means[k] =
+          mean_effects(ranges.mean[k], ranges, shares, fits[k].mean_variance, counts_, header_);
       tell = true;
     }
-    if (!tell || counts_.cells() == 0) return out;
+    if (!tell) return out;
     leave_ends_out(&counts_, &means);
     out.list = store_effects(counts_);
     for (std::size_t k = 0; k < n; ++k)

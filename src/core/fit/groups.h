@@ -27,6 +27,7 @@
 #include "core/grid/owned_cells.h"
 #include "core/sampling/sampler.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,7 @@ class Groups {
   Groups(const Sampler::Options& sampling, std::size_t most) : sampling_(sampling), most_(most) {
     sampling_.sample_rows = 0;
     sampling_.of_group = true;
+    sampling_.range_cells = std::min(sampling_.range_cells, kGroupRangeCells);
   }
 
   // Before the rows: all that there are will come. level: as of GridCells::begin_at().

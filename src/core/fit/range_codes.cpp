@@ -33,8 +33,8 @@ double ratio_to(double usual, double effect, const VarianceShares& shares) {
 // Of a mean of x, as column_evidence.h has it.
 double usual_of_mean(const Header& list, Shape shape, double p) {
   if (!(p > 0.5)) return usual_variance(list, shape, p);
-  double most = std::max(usual_variance(list, Shape::below, 0.5),
-                         usual_variance(list, Shape::above, 0.5));
+  double most =
+      std::max(usual_variance(list, Shape::below, 0.5), usual_variance(list, Shape::above, 0.5));
   if (list.variance > 0)
     most = std::max(most, list.sample_rows * (list.mean_error / list.variance * list.mean_error));
   return most;
@@ -156,9 +156,9 @@ CountEffects count_effects(const RangeVariance& ranges, const VarianceShares& sh
   for (std::size_t c = 0; c < ranges.cells(); ++c) {
     const double p = ranges.through[c] - (c > 0 ? ranges.through[c - 1] : 0);
     const bool one = std::isinf(ranges.within[c]);
-    out.within.push_back(one ? std::nan("")
-                             : ratio_to(usual_variance(list, Shape::two_ends, p / 4),
-                                        ranges.within[c], shares));
+    out.within.push_back(
+        one ? std::nan("")
+            : ratio_to(usual_variance(list, Shape::two_ends, p / 4), ranges.within[c], shares));
   }
   return out;
 }
@@ -195,8 +195,7 @@ void leave_ends_out(CountEffects* counts, std::vector<MeanEffects>* means) {
     double most = 0;
     for (const ByPair& of : octaves) most = std::max(most, lost_without(of, counts->cells(), end));
     const double whole = octaves[0][effect_pair(end - 1, end + 1)];
-    for (const std::size_t c : {end - 1, end})
-      most = std::max(most, std::fabs(within(c) - whole));
+    for (const std::size_t c : {end - 1, end}) most = std::max(most, std::fabs(within(c) - whole));
     return most;
   };
   while (counts->cells() > 2) {

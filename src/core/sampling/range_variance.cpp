@@ -43,7 +43,9 @@ class Products {
   Products(std::size_t vectors, std::size_t blocks)
       : n_(vectors), blocks_(blocks), x_(vectors * blocks), product_(vectors * vectors) {}
 
-  std::span<double> operator[](std::size_t i) { return std::span(x_).subspan(i * blocks_, blocks_); }
+  std::span<double> operator[](std::size_t i) {
+    return std::span(x_).subspan(i * blocks_, blocks_);
+  }
 
   // False if control asked to stop.
   bool multiply(bool by_differences, const Control& control) {
@@ -64,8 +66,7 @@ class Products {
       const std::size_t to = std::min(from + kAtATime, blocks_);
       for (std::size_t i = 0; i < n_; ++i)
         for (std::size_t j = 0; j <= i; ++j)
-          product_[i * n_ + j] +=
-              dot(&x_[i * blocks_ + from], &qx[j * blocks_ + from], to - from);
+          product_[i * n_ + j] += dot(&x_[i * blocks_ + from], &qx[j * blocks_ + from], to - from);
     }
     return true;
   }
@@ -221,16 +222,18 @@ class Estimate {
 
   // The effect of a range where those of its share have `usual`: drawn, with a standard error of so
   // much of the usual one; NaN where they are not told apart.
-  double told_apart(double drawn, double usual, double error, bool* tells) const {
+  double told_apart(double drawn, double usual, double error, bool* tells,
+                    bool only_more = false) const {
     const double expected = q_ * usual + (1 - q_);
+    if (only_more && drawn < expected) return kNan;
     const double by = belief(drawn / expected - 1, error, tells);
     if (!(by > 0)) return kNan;
     const double own = std::max(without_thinning(drawn, q_), std::min(usual, kLeastLocal));
     return usual + by * (own - usual);
   }
-  // Of residuals of that kurtosis' excess, of so many rows.
+  // Of residuals of that kurtosis' excess, of so many rows; of few of them the estimate is skewed.
   double error_of(double rows, double excess) const {
-    return std::sqrt((4 + excess * b_ / rows) / b_) + 1 / b_;
+    return std::sqrt((4 + excess * b_ / rows) / b_) + 1 / b_ + 4 / rows;
   }
 
   // S_1 .. S_{K-1}, and the blocks' rows.
@@ -255,13 +258,13 @@ class Estimate {
     for (std::size_t j = 1; j <= k; ++j) {
       for (std::size_t i = 0; i < j; ++i) {
         if (i == 0 && j == k) continue;
-        const double variance =
-            std::max(product(j, j) - 2 * product(i, j) + product(i, i), 0.0);
+        const double variance = std::max(product(j, j) - 2 * product(i, j) + product(i, i), 0.0);
         const double p = share_in(i, j);
         const double fewer = static_cast<double>(rows_in(i, j)) * std::min(1.0, (1 - p) / p);
         variance_[effect_pair(i, j)] = variance;
-        out_.count[effect_pair(i, j)] = told_apart(variance / (n_ * p * (1 - p)),
-                                                  usual(shape_of(i, j), p), error_of(fewer, 1), &out_.tell);
+        out_.count[effect_pair(i, j)] =
+            told_apart(variance / (n_ * p * (1 - p)), usual(shape_of(i, j), p), error_of(fewer, 1),
+                       &out_.tell);
       }
     }
     for (std::size_t c = 0; c < k; ++c) out_.within.push_back(within_cell(c));
@@ -354,26 +357,25 @@ class Estimate {
         const double mu = m.of[0] / m.rows;
         const double squares = m.of[1] - m.rows * mu * mu;
         if (!(squares > 1e-9 * m.of[1])) continue;
-        const double fourth = m.of[3] - 4 * mu * m.of[2] + 6 * mu * mu * m.of[1] -
-                              3 * m.rows * square(square(mu));
+        const double fourth =
+            m.of[3] - 4 * mu * m.of[2] + 6 * mu * mu * m.of[1] - 3 * m.rows * square(square(mu));
         const double excess = std::max(fourth * m.rows / square(squares) - 3, 1.0);
         const double alone = between(plain, 0, 0, i, j) / square(m.rows);
         if (!(alone < 1 - 1e-9)) continue;
         double variance = between(s, kY, kY, i, j) -
                           mu * (between(s, kY, kRows, i, j) + between(s, kRows, kY, i, j)) +
                           mu * mu * between(s, kRows, kRows, i, j);
+        // That is too much where rows are mixed: means of x are not told to be surer than others.
         if (own) variance -= ends_of(i, j, mean + unit * mu) / square(unit);
         const double drawn = std::max(variance, 0.0) / squares / (1 - alone);
         const double p = share_in(i, j);
         const std::size_t pair = effect_pair(i, j);
-        out->effect[pair] = told_apart(
-            drawn, mean_usual(usual, own, shape_of(i, j), p), error_of(m.rows, excess),
-            &out->tell);
+        out->effect[pair] = told_apart(drawn, mean_usual(usual, own, shape_of(i, j), p),
+                                       error_of(m.rows, excess), &out->tell, own);
         if (i == 0 && j == k) continue;
-        const double together =
-            between(s, kY, kCount, i, j) - mu * between(s, kRows, kCount, i, j);
-        out->correlation[pair] = correlation(together, variance_[pair], variance, squares,
-                                             n_ * p * (1 - p), &out->tell);
+        const double together = between(s, kY, kCount, i, j) - mu * between(s, kRows, kCount, i, j);
+        out->correlation[pair] =
+            correlation(together, variance_[pair], variance, squares, n_ * p * (1 - p), &out->tell);
       }
     }
     return true;
@@ -395,15 +397,14 @@ class Estimate {
     }
     if (!(p > 0.5)) return ratio_at(scales_.of[static_cast<int>(shape)], p);
     return std::max({ratio_at(scales_.of[static_cast<int>(Shape::below)], 0.5),
-                     ratio_at(scales_.of[static_cast<int>(Shape::above)], 0.5),
-                     usual.whole});
+                     ratio_at(scales_.of[static_cast<int>(Shape::above)], 0.5), usual.whole});
   }
 
   // Over the root of the product of both sides' variances if rows came one by one, without
   // thinning, in which they have nothing to do with each other.
   double correlation(double together, double count, double mean, double squares, double binomial,
                      bool* tells) const {
-    const double error = std::sqrt(std::max(count, 0.0) * std::max(mean, 0.0) * 2 / b_);
+    const double error = std::sqrt(std::max(count, binomial) * std::max(mean, squares) * 2 / b_);
     if (!(error > 0)) return 0;
     return belief(together, error, tells) * together / std::sqrt(squares * binomial) / q_;
   }
@@ -433,8 +434,7 @@ bool estimate_range_variance(const BlockRows& blocks, std::span<const std::span<
 
 bool estimate_measured_variance(const BlockRows& blocks, std::span<const double> y,
                                 std::span<const std::uint32_t> measured, int most_cells,
-                                const Control& control, BlockVariance* out,
-                                RangeVariance* ranges) {
+                                const Control& control, BlockVariance* out, RangeVariance* ranges) {
   std::vector<double> drawn;
   std::vector<std::uint32_t> block;
   for (std::size_t i = 0; i < y.size(); ++i) {

@@ -31,14 +31,14 @@ namespace kde {
 
 // Of means of y over ranges of x, by pair of ends (density/range_effects.h).
 struct RangeMeans {
-  bool tell = false;  // some are surely not the usual ones
+  bool tell = false;                // some are surely not the usual ones
   std::vector<double> effect;       // by pair; NaN: as MeanVariance says
   std::vector<double> correlation;  // of a count's and a mean's, over the effects' root, by pair
 };
 
 struct RangeVariance {
-  std::vector<double> end;     // of all cells but the last, ascending: through that value
-  std::vector<double> through; // share of the rows up to each end, and 1
+  std::vector<double> end;      // of all cells but the last, ascending: through that value
+  std::vector<double> through;  // share of the rows up to each end, and 1
   // By pair; NaN: as BlockVariance says. The last: a range within a cell, by cell; infinite: it has
   // one value.
   std::vector<double> count, within;

@@ -33,6 +33,8 @@ inline constexpr std::int64_t kDrawnRows = 1 << 16;
 inline constexpr std::int64_t kGroupDrawnRows = 1 << 12;
 inline constexpr std::uint32_t kGroupBlocks = 512;
 inline constexpr std::size_t kGroupCells = 8192;
+// Of Sample::ranges of a group, which is one of many.
+inline constexpr int kGroupRangeCells = 16;
 // Known one by one at each end, one less and what ties leave of them.
 inline constexpr std::size_t kOutermost = 33;
 
