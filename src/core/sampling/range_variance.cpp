@@ -37,62 +37,67 @@ struct Scales {
   }
 };
 
-// Products x_i' Q x_j of vectors, one element a block; Q of variance_by_differences(), times blocks.
+// What the rows drawn of each block have in each cell.
+struct BlocksOfRows {
+  std::span<const std::uint32_t> cell;  // of each row, block by block
+  std::vector<std::size_t> begin;       // of each block's rows, and the last one's end
+  std::size_t cells;
+};
+
+// Of two values of every row the products of what blocks have of them, for cells and then for what
+// is up to their ends: x' Q y, Q of variance_by_differences(), times blocks; or x' y.
 class Products {
  public:
-  Products(std::size_t vectors, std::size_t blocks)
-      : n_(vectors), blocks_(blocks), x_(vectors * blocks), product_(vectors * vectors) {}
-
-  std::span<double> operator[](std::size_t i) {
-    return std::span(x_).subspan(i * blocks_, blocks_);
-  }
-
   // False if control asked to stop.
-  bool multiply(bool by_differences, const Control& control) {
-    std::vector<double> qx = x_;
-    std::vector<double> lx(blocks_);
-    for (std::size_t i = 0; by_differences && i < n_; ++i) {
-      const std::span<const double> x = (*this)[i];
-      const std::span<double> out = std::span(qx).subspan(i * blocks_, blocks_);
-      apply(x, lx);
-      apply(lx, out);
-      for (std::size_t b = 0; b < blocks_; ++b) out[b] = lx[b] / 4 + out[b] / 12;
+  bool add_up(const BlocksOfRows& rows, std::span<const double> x, std::span<const double> y,
+              bool by_differences, const Control& control) {
+    k_ = rows.cells + 1;
+    of_.assign(k_ * k_, 0);
+    const std::size_t blocks = rows.begin.size() - 1;
+    std::vector<double> own(rows.cells), other(rows.cells);
+    const auto add = [&](std::size_t block, std::span<const double> values, double times,
+                         std::vector<double>* to) {
+      for (std::size_t i = rows.begin[block]; i < rows.begin[block + 1]; ++i)
+        (*to)[rows.cell[i]] += times * values[i];
+    };
+    for (std::size_t b = 0; b < blocks; ++b) {
+      if (b % 256 == 0 && control.stop_requested()) return false;
+      std::fill(own.begin(), own.end(), 0.0);
+      std::fill(other.begin(), other.end(), 0.0);
+      add(b, x, 1, &own);
+      add(b, y, 1, &other);
+      // L/4 + LL/12, with (Lx)_b = 2 x_b - x_{b-1} - x_{b+1}.
+      for (const std::size_t off : {1, 2}) {
+        if (!by_differences) break;
+        const double times = off == 1 ? -7.0 / 12 : 1.0 / 12;
+        add((b + off) % blocks, y, times, &other);
+        add((b + 2 * blocks - off) % blocks, y, times, &other);
+      }
+      for (std::size_t i = 0; i < rows.cells; ++i) {
+        if (own[i] == 0) continue;
+        double* to = &of_[(i + 1) * k_ + 1];
+        for (std::size_t j = 0; j < rows.cells; ++j) to[j] += own[i] * other[j];
+      }
     }
-    std::fill(product_.begin(), product_.end(), 0.0);
-    // As many blocks at a time as stay at hand.
-    constexpr std::size_t kAtATime = 256;
-    for (std::size_t from = 0; from < blocks_; from += kAtATime) {
-      if (control.stop_requested()) return false;
-      const std::size_t to = std::min(from + kAtATime, blocks_);
-      for (std::size_t i = 0; i < n_; ++i)
-        for (std::size_t j = 0; j <= i; ++j)
-          product_[i * n_ + j] += dot(&x_[i * blocks_ + from], &qx[j * blocks_ + from], to - from);
-    }
+    for (std::size_t i = 1; i < k_; ++i)
+      for (std::size_t j = 1; j < k_; ++j)
+        at(i, j) += at(i - 1, j) + at(i, j - 1) - at(i - 1, j - 1);
     return true;
   }
-  double of(std::size_t i, std::size_t j) const {
-    return i >= j ? product_[i * n_ + j] : product_[j * n_ + i];
+
+  // Between two ends, of both; of x there, and of y of all.
+  double between(std::size_t i, std::size_t j) const {
+    return of(j, j) - of(i, j) - of(j, i) + of(i, i);
   }
+  double with_all(std::size_t i, std::size_t j) const { return of(j, k_ - 1) - of(i, k_ - 1); }
+  double all() const { return of(k_ - 1, k_ - 1); }
 
  private:
-  // (Lx)_b = 2 x_b - x_{b-1} - x_{b+1}.
-  static void apply(std::span<const double> x, std::span<double> out) {
-    const std::size_t n = x.size();
-    for (std::size_t b = 0; b < n; ++b)
-      out[b] = 2 * x[b] - x[b == 0 ? n - 1 : b - 1] - x[b + 1 == n ? 0 : b + 1];
-  }
-  // In four sums, which do not wait for one another.
-  static double dot(const double* a, const double* b, std::size_t n) {
-    double sum[4] = {};
-    std::size_t i = 0;
-    for (; i + 4 <= n; i += 4)
-      for (std::size_t k = 0; k < 4; ++k) sum[k] += a[i + k] * b[i + k];
-    for (; i < n; ++i) sum[0] += a[i] * b[i];
-    return sum[0] + sum[1] + (sum[2] + sum[3]);
-  }
+  double& at(std::size_t i, std::size_t j) { return of_[i * k_ + j]; }
+  double of(std::size_t i, std::size_t j) const { return of_[i * k_ + j]; }
 
-  std::size_t n_, blocks_;
-  std::vector<double> x_, product_;
+  std::size_t k_ = 0;  // ends, with that below all
+  std::vector<double> of_;
 };
 
 // How much of the difference of two effects is believed, of which one has that standard error.
@@ -131,6 +136,7 @@ class Estimate {
       if (c < cells()) out_.end.push_back(rows_[first_[c] - 1].value);
       out_.through.push_back(static_cast<double>(first_[c]) / n_);
     }
+    divide_rows();
     if (!find_counts(control)) return false;
     MeanVariance own;
     own.whole = whole_.mean_effect;
@@ -236,30 +242,28 @@ class Estimate {
     return std::sqrt((4 + excess * b_ / rows) / b_) + 1 / b_ + 4 / rows;
   }
 
-  // S_1 .. S_{K-1}, and the blocks' rows.
+  void divide_rows() {
+    cell_.resize(rows_.size());
+    for (std::size_t c = 0; c < cells(); ++c)
+      for (std::size_t i = first_[c]; i < first_[c + 1]; ++i)
+        cell_[rows_[i].number] = static_cast<std::uint32_t>(c);
+    by_block_ = {cell_, {0}, cells()};
+    for (const std::uint32_t rows : drawn_in_)
+      by_block_.begin.push_back(by_block_.begin.back() + rows);
+  }
+
   bool find_counts(const Control& control) {
     const std::size_t k = cells();
-    Products s(k, drawn_in_.size());
-    std::vector<double> sum(drawn_in_.size());
-    for (std::size_t c = 1; c < k; ++c) {
-      for (std::size_t i = first_[c - 1]; i < first_[c]; ++i) sum[rows_[i].block] += 1;
-      const double share = share_in(0, c);
-      const std::span<double> out = s[c - 1];
-      for (std::size_t b = 0; b < sum.size(); ++b) out[b] = sum[b] - share * drawn_[b];
-    }
-    std::copy(drawn_.begin(), drawn_.end(), s[k - 1].begin());
-    if (!s.multiply(true, control)) return false;
-    // None of nothing and of all.
-    const auto product = [&](std::size_t i, std::size_t j) {
-      return i == 0 || j == 0 || i == k || j == k ? 0 : s.of(i - 1, j - 1);
-    };
+    ones_.assign(rows_.size(), 1);
+    if (!counts_.add_up(by_block_, ones_, ones_, true, control)) return false;
     out_.count.assign(effect_pairs(k), kNan);
     variance_.assign(effect_pairs(k), 0);
     for (std::size_t j = 1; j <= k; ++j) {
       for (std::size_t i = 0; i < j; ++i) {
         if (i == 0 && j == k) continue;
-        const double variance = std::max(product(j, j) - 2 * product(i, j) + product(i, i), 0.0);
         const double p = share_in(i, j);
+        const double variance = std::max(
+            counts_.between(i, j) - p * (2 * counts_.with_all(i, j) - p * counts_.all()), 0.0);
         const double fewer = static_cast<double>(rows_in(i, j)) * std::min(1.0, (1 - p) / p);
         variance_[effect_pair(i, j)] = variance;
         out_.count[effect_pair(i, j)] =
@@ -294,86 +298,109 @@ class Estimate {
     return most;
   }
 
-  // Sums over rows in the order of x, up to each end.
+  // Sums over rows up to each end.
   struct Moments {
     double rows = 0, of[4] = {};  // y, y^2, y^3, y^4
+
+    Moments less(const Moments& other) const {
+      Moments out = *this;
+      out.rows -= other.rows;
+      for (int p = 0; p < 4; ++p) out.of[p] -= other.of[p];
+      return out;
+    }
+    double mean() const { return of[0] / rows; }
+    double squares() const { return of[1] - rows * mean() * mean(); }
+    // The excess of the kurtosis, but no less than a count's.
+    double excess() const {
+      const double mu = mean();
+      const double fourth =
+          of[3] - 4 * mu * of[2] + 6 * mu * mu * of[1] - 3 * rows * square(square(mu));
+      return std::max(fourth * rows / square(squares()) - 3, 1.0);
+    }
   };
 
-  bool find_means(std::span<const double> y, const MeanVariance& usual, bool own,
+  // About the mean, in units of the farthest from it, and 0 where NULL; false for no two that differ.
+  struct Measured {
+    double mean = 0, unit = 0;
+    std::vector<double> y, there;
+    bool has_nulls = false;
+
+    explicit Measured(std::span<const double> of) {
+      double rows = 0;
+      for (const double v : of) rows += std::isnan(v) ? 0 : 1;
+      has_nulls = rows < static_cast<double>(of.size());
+      for (const double v : of) mean += std::isnan(v) ? 0 : v / rows;
+      for (const double v : of) unit = std::fmax(unit, std::fabs(v - mean));
+      if (!differs()) return;
+      for (const double v : of) {
+        there.push_back(std::isnan(v) ? 0 : 1);
+        y.push_back(std::isnan(v) ? 0 : (v - mean) / unit);
+      }
+    }
+    bool differs() const { return unit > 0 && std::isfinite(unit); }
+  };
+
+  std::vector<Moments> moments_of(const Measured& m) const {
+    std::vector<Moments> out(cells() + 1);
+    for (std::size_t i = 0; i < m.y.size(); ++i) {
+      if (m.there[i] == 0) continue;
+      Moments& to = out[cell_[i] + 1];
+      to.rows += 1;
+      double power = 1;
+      for (double& of : to.of) of += power *= m.y[i];
+    }
+    for (std::size_t c = 1; c < out.size(); ++c) {
+      out[c].rows += out[c - 1].rows;
+      for (int p = 0; p < 4; ++p) out[c].of[p] += out[c - 1].of[p];
+    }
+    return out;
+  }
+
+  bool find_means(std::span<const double> of, const MeanVariance& usual, bool own,
                   const Control& control, RangeMeans* out) {
-    const std::size_t k = cells(), blocks = drawn_in_.size();
+    const std::size_t k = cells();
     out->effect.assign(effect_pairs(k), kNan);
     out->correlation.assign(effect_pairs(k), 0);
-    // About the mean, in units of the farthest from it.
-    double mean = 0, rows = 0, unit = 0;
-    for (const double v : y)
-      if (!std::isnan(v)) rows += 1;
-    for (const double v : y)
-      if (!std::isnan(v)) mean += v / rows;
-    for (const double v : y)
-      if (!std::isnan(v)) unit = std::max(unit, std::fabs(v - mean));
-    if (!(unit > 0) || !std::isfinite(unit)) return true;
-    // Y_1 .. Y_K, the rows with a value up to each end, and of the counts S_1 .. S_{K-1}.
-    Products s(3 * k - 1, blocks), plain(k, blocks);
-    std::vector<Moments> moments(k + 1);
-    std::vector<double> sum(blocks), count(blocks), all(blocks);
-    for (std::size_t c = 1; c <= k; ++c) {
-      Moments& m = moments[c];
-      m = moments[c - 1];
-      for (std::size_t i = first_[c - 1]; i < first_[c]; ++i) {
-        all[rows_[i].block] += 1;
-        const double v = y[rows_[i].number];
-        if (std::isnan(v)) continue;
-        double power = 1;
-        m.rows += 1;
-        for (double& of : m.of) of += power *= (v - mean) / unit;
-        count[rows_[i].block] += 1;
-        sum[rows_[i].block] += (v - mean) / unit;
-      }
-      std::copy(sum.begin(), sum.end(), s[c - 1].begin());
-      std::copy(count.begin(), count.end(), s[k + c - 1].begin());
-      std::copy(count.begin(), count.end(), plain[c - 1].begin());
-      if (c == k) continue;
-      const std::span<double> of_count = s[2 * k + c - 1];
-      for (std::size_t b = 0; b < blocks; ++b) of_count[b] = all[b] - share_in(0, c) * drawn_[b];
-    }
-    if (!s.multiply(true, control) || !plain.multiply(false, control)) return false;
-    // Of y, of its rows and of counts: where they begin.
-    const std::size_t kY = 0, kRows = k, kCount = 2 * k;
-    const auto between = [&](const Products& of, std::size_t a, std::size_t b, std::size_t i,
-                             std::size_t j) {
-      const auto at = [&](std::size_t l, std::size_t m) {
-        if (l == 0 || m == 0 || (a == kCount && l == k) || (b == kCount && m == k)) return 0.0;
-        return of.of(a + l - 1, b + m - 1);
-      };
-      return at(j, j) - at(i, j) - at(j, i) + at(i, i);
+    const Measured m(of);
+    if (!m.differs()) return true;
+    const std::vector<Moments> moments = moments_of(m);
+    // y with itself, with the rows where it is not NULL, and with all; those rows with both.
+    Products y_y, y_there, y_all, there_there, there_all, plain;
+    const auto add = [&](Products* to, std::span<const double> a, std::span<const double> b,
+                         bool differences) {
+      return to->add_up(by_block_, a, b, differences, control);
     };
+    if (!add(&y_y, m.y, m.y, true) || !add(&y_all, m.y, ones_, true) ||
+        !add(&plain, m.there, m.there, false))
+      return false;
+    if (m.has_nulls &&
+        (!add(&y_there, m.y, m.there, true) || !add(&there_there, m.there, m.there, true) ||
+         !add(&there_all, m.there, ones_, true)))
+      return false;
+    const Products& y_rows = m.has_nulls ? y_there : y_all;
+    const Products& rows_rows = m.has_nulls ? there_there : counts_;
+    const Products& rows_all = m.has_nulls ? there_all : counts_;
     for (std::size_t j = 1; j <= k; ++j) {
       for (std::size_t i = 0; i < j; ++i) {
-        Moments m = moments[j];
-        m.rows -= moments[i].rows;
-        for (int p = 0; p < 4; ++p) m.of[p] -= moments[i].of[p];
-        if (m.rows < static_cast<double>(kLeastRows)) continue;
-        const double mu = m.of[0] / m.rows;
-        const double squares = m.of[1] - m.rows * mu * mu;
-        if (!(squares > 1e-9 * m.of[1])) continue;
-        const double fourth =
-            m.of[3] - 4 * mu * m.of[2] + 6 * mu * mu * m.of[1] - 3 * m.rows * square(square(mu));
-        const double excess = std::max(fourth * m.rows / square(squares) - 3, 1.0);
-        const double alone = between(plain, 0, 0, i, j) / square(m.rows);
+        const Moments in = moments[j].less(moments[i]);
+        if (in.rows < static_cast<double>(kLeastRows)) continue;
+        const double mu = in.mean(), squares = in.squares();
+        if (!(squares > 1e-9 * in.of[1])) continue;
+        const double alone = plain.between(i, j) / square(in.rows);
         if (!(alone < 1 - 1e-9)) continue;
-        double variance = between(s, kY, kY, i, j) -
-                          mu * (between(s, kY, kRows, i, j) + between(s, kRows, kY, i, j)) +
-                          mu * mu * between(s, kRows, kRows, i, j);
+        double variance =
+            y_y.between(i, j) - mu * (2 * y_rows.between(i, j) - mu * rows_rows.between(i, j));
         // That is too much where rows are mixed: means of x are not told to be surer than others.
-        if (own) variance -= ends_of(i, j, mean + unit * mu) / square(unit);
+        if (own) variance -= ends_of(i, j, m.mean + m.unit * mu) / square(m.unit);
         const double drawn = std::max(variance, 0.0) / squares / (1 - alone);
         const double p = share_in(i, j);
         const std::size_t pair = effect_pair(i, j);
         out->effect[pair] = told_apart(drawn, mean_usual(usual, own, shape_of(i, j), p),
-                                       error_of(m.rows, excess), &out->tell, own);
+                                       error_of(in.rows, in.excess()), &out->tell, own);
         if (i == 0 && j == k) continue;
-        const double together = between(s, kY, kCount, i, j) - mu * between(s, kRows, kCount, i, j);
+        // Of a count less p times all.
+        const double together = y_all.between(i, j) - mu * rows_all.between(i, j) -
+                                p * (y_all.with_all(i, j) - mu * rows_all.with_all(i, j));
         out->correlation[pair] =
             correlation(together, variance_[pair], variance, squares, n_ * p * (1 - p), &out->tell);
       }
@@ -418,6 +445,10 @@ class Estimate {
   std::vector<Row> rows_;
   std::vector<std::size_t> first_;  // where cells begin, and end
   std::vector<double> residual_;
+  std::vector<std::uint32_t> cell_;  // of each row, as it was drawn
+  BlocksOfRows by_block_;
+  std::vector<double> ones_;      // of each row
+  Products counts_;               // of those
   std::vector<double> variance_;  // of counts, drawn, by pair
   RangeVariance& out_;
 };

@@ -4,20 +4,21 @@
 //
 // The line is divided into K cells, each through one of the values drawn. Cells are chosen one by
 // one: the one with the most rows and variance of its count is divided at its median, so that values
-// that lie together get cells of their own. With S_i the rows of block b up to the i-th end less
-// their share of the block's, and Q the quadratic form of block_variance.h's differences, all that is
-// needed are the products S_i' Q S_j, of K (K + 1)/2 pairs: the variance of a count between two ends
-// is (S_j - S_i)' Q (S_j - S_i). So of a sum of y, and with the residual y - mean of a mean, and of
-// the covariance of the two.
+// that lie together get cells of their own. With c_i what blocks have in the i-th cell, y_i the sum
+// of their y there, and Q the quadratic form of block_variance.h's differences, all that is needed
+// are the products c_i' Q c_j, y_i' Q c_j and y_i' Q y_j. Added up over the cells between two ends they
+// give the variance of a count's residuals there, of a mean's, and the covariance of both.
 //
 // What is kept of each range between two ends is the ratio of its effect to that of its shape and
-// share (BlockVariance, MeanVariance), which is known of many ranges, where the two differ by more
-// than they may by chance: of nearly independent residuals of b blocks, m rows of a block in the
-// range, an effect has the relative variance (4 + k/m)/b, k the kurtosis' excess of a row's residual
-// (1 of a count). And only where one of them is so far off that none of all would be by chance. So a
-// column that is mixed has none. Beside random groups of blocks, whose
-// sums would give variances with 31 degrees of freedom, ratios of pairs are as exact as the sample,
-// and are looked up; they cannot be added where two samples are of the same blocks.
+// share (BlockVariance, MeanVariance), which is known of many ranges. It is kept where the two differ
+// by more than they may by chance: of nearly independent residuals of b blocks, m rows of a block in
+// the range, an effect has the relative variance (4 + k/m)/b, k the excess of the kurtosis of a row's
+// residual (1 of a count). And only where one of them is so far off that none of all would be by
+// chance. So a column that is mixed has none.
+//
+// Sums of random groups of blocks, cell by cell, would do as well: a variance of 32 groups has 31
+// degrees of freedom, those here are as exact as the sample, and one is looked up where all groups
+// would be added up. But groups' sums of two samples of the same blocks can be added, these cannot.
 #pragma once
 
 #include "core/control.h"
