@@ -110,8 +110,10 @@ class Sampling {
   }
 
   // What that of this range is more, which has the share p of those rows; and of its mean.
-  double count_ratio(const Range& r, double p) const {
-    return effects_ ? effects_->count_ratio(h_, place_of(*effects_, h_, r), p) : 1;
+  double count_ratio(const Range& r, Shape shape, double p) const {
+    if (!effects_) return 1;
+    return not_too_sure(h_, usual_variance(h_, shape, p),
+                        effects_->count_ratio(h_, place_of(*effects_, h_, r), p));
   }
   double mean_ratio(const Range& r) const {
     return has_means() ? effects_->mean_ratio(place_of(*effects_, h_, r)) : 1;
@@ -166,7 +168,7 @@ class Sampling {
       unit = std::max(unit_variance(Shape::below, 0.5), unit_variance(Shape::above, 0.5));
       if (h_.variance > 0) unit = std::max(unit, h_.mean_error / h_.variance * h_.mean_error);
     }
-    unit *= ratio;
+    unit *= not_too_sure(h_, unit * h_.sample_rows, ratio);
     // Those that lie together are one.
     const double rows = std::min(h_.sample_rows * p, unit > 0 ? p / unit : h_.sample_rows);
     if (width > 0 && std::isfinite(variance))
@@ -198,7 +200,8 @@ class Sampling {
       double low;
       double high;
       const double p = rows / rows_;
-      wilson(middle.shape(), p, count_ratio(middle.range, p), &low, &high);
+      const Shape shape = middle.shape();
+      wilson(shape, p, count_ratio(middle.range, shape, p), &low, &high);
       // Of what is known, if anything is. Nothing uncertain is not even rounded.
       const double known = out.estimate - rows;
       if (low < p) out.lower = known + low * rows_;
@@ -605,7 +608,7 @@ Interval quantile_interval(const DensityView& density, double q, const IntervalO
     Range through;
     through.upper_unbounded = false;
     through.upper = out.estimate;
-    const double ratio = sampling.count_ratio(through, p);
+    const double ratio = sampling.count_ratio(through, Shape::below, p);
     sampling.wilson(Shape::below, p, ratio, &low, &high);
     const double half = sampling.share_half(p, ratio);
     const bool sampled = sampling.unit_variance(Shape::below, p) > 0;

@@ -119,7 +119,8 @@ class Answer {
     const double p = std::clamp(part_rows(MeasurePart::rows) / all, 0.0, 1.0);
     double v = p < 1 ? ratio_at(m_.mean_variance, std::min(p, 0.5)) : m_.mean_variance[0];
     if (!(v > 0) || !(p > 0)) return 0;
-    if (measure_.effects() != nullptr) v *= RangeEffects(measure_.effects()).mean_ratio(place());
+    if (measure_.effects() != nullptr)
+      v *= not_too_sure(density_.header(), v, RangeEffects(measure_.effects()).mean_ratio(place()));
     const double rows = together(read * p, v);
     const double variance = (rows * m.variance + kRowsAdded * m_.variance) / (rows + kRowsAdded);
     const double deviations = z + student_excess(z, std::max(rows - 1, 2.0));

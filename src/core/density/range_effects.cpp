@@ -156,6 +156,15 @@ double usual_variance(const Header& list, Shape shape, double p) {
   return ratio_at(list.count_variance[static_cast<int>(shape)], p);
 }
 
+double not_too_sure(const Header& list, double usual, double ratio) {
+  // With the finite population's correction; the estimate's own is not that exact.
+  constexpr double kOfIndependent = 0.9;
+  const double rows = list.finite_rows();
+  const double read = rows > 0 ? std::min(list.sample_rows / rows, 1.0) : 1;
+  const double least = kOfIndependent * (1 - read);
+  return usual * ratio < least ? std::min(1.0, least / usual) : ratio;
+}
+
 namespace {
 
 // A variance with what is known of the range, and without.

@@ -114,6 +114,10 @@ class RangeEffects {
 // leaves out is open to the other, and off by as much.
 double usual_variance(const Header& list, Shape shape, double p);
 
+// What of a ratio is believed below 1, of a variance that usually is so much: within a cell it is not
+// known how narrow a range may be to be as sure, but no count of independent rows is surer.
+double not_too_sure(const Header& list, double usual, double ratio);
+
 // The rules above. Errors: invalid_format.
 Status validate_count_effects(const Header& list, const RangeEffectsHeader& effects);
 Status validate_mean_effects(const RangeEffectsHeader* of_list, const RangeEffectsHeader* measure);

@@ -14,6 +14,8 @@ namespace kde {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+// Of fewer blocks nothing is told apart.
+constexpr std::size_t kLeastBlocks = 30;
 // Rows of a cell at least, and of all cells together for each.
 constexpr std::size_t kLeastRows = 12, kRowsOfCell = 48;
 // Standard errors from which a difference counts, and from which it counts whole.
@@ -459,7 +461,7 @@ bool estimate_range_variance(const BlockRows& blocks, std::span<const std::span<
                              const BlockVariance& whole, std::span<const MeanVariance> means,
                              int most_cells, const Control& control, RangeVariance* out) {
   *out = RangeVariance();
-  if (blocks.rows.size() < 3 || blocks.drawn.empty()) return true;
+  if (blocks.rows.size() < kLeastBlocks || blocks.drawn.empty()) return true;
   return Estimate(blocks, whole, out).run(y, means, most_cells, control);
 }
 

@@ -50,7 +50,7 @@ struct RangeVariance {
   std::size_t cells() const { return through.size(); }
 };
 
-// blocks: of at most so many cells; fewer, or none, where there are few rows. y: of each measure,
+// blocks: of at most so many cells; fewer, or none, where there are few rows or blocks. y: of each measure,
 // of the rows drawn, one by one, NaN: NULL. whole: of the counts; means: of each measure. False if
 // control asked to stop. Throws std::bad_alloc.
 bool estimate_range_variance(const BlockRows& blocks, std::span<const std::span<const double>> y,
