@@ -49,6 +49,9 @@ inline std::size_t effect_ends(const RangeEffectsHeader& e) {
 }
 
 inline constexpr std::size_t effect_pairs(std::size_t cells) { return cells * (cells + 1) / 2; }
+inline constexpr std::size_t correlation_bytes(std::size_t cells) {
+  return (effect_pairs(cells) + 1) / 2;
+}
 inline constexpr std::size_t effect_pair(std::size_t i, std::size_t j) {
   return j * (j - 1) / 2 + i;
 }
