@@ -84,7 +84,6 @@ $primary->wait_for_catchup($standby);
 $after = $primary->safe_psql('postgres', $answer);
 is(ask($reader, $answer), $after, 'and so does a fit again');
 
-$primary->stop;
 # Plain SQL there reads what changed, as of the snapshot that the standby has.
 $primary->safe_psql('postgres', q{
   CREATE TABLE growing AS SELECT i, i % 3 AS k FROM generate_series(1, 20000) AS i;
@@ -105,6 +104,7 @@ for my $vacuumed (0, 1) {
   $asker->quit;
 }
 
+$primary->stop;
 $standby->promote;
 is(ask($reader, $answer), $after, 'a session that lived through the promotion answers');
 is(ask($reader, q{SELECT proof, changed_rows FROM kde_densities_full}), 'nothing changed|0', 'that nothing changed is known after the promotion');
