@@ -103,6 +103,8 @@ for my $vacuumed (0, 1) {
   like($err, qr/answered by the density of growing.i by \(k\)\s+DETAIL:  Its answers are exact, with \d+ blocks read/, 'by the density and what it read');
   $asker->quit;
 }
+$primary->safe_psql('postgres', 'DROP TABLE growing');
+$primary->wait_for_catchup($standby);
 
 $primary->stop;
 $standby->promote;
