@@ -235,7 +235,7 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     requested_steps text,
     -- What proves that they are those of now (src/pg/proof/proof.h); none comes by a restore.
     proof bytea,
-    -- Densities of the table's last blocks, which are read anew where they changed
+    -- Densities of stretches of the table's blocks, which are read anew where they changed
     -- (src/pg/catalog/stretches.h); none come by a restore.
     stretches bytea
 ) USING heap;

@@ -69,6 +69,25 @@ TEST(AddUp, PartsWithoutRowsAddNone) {
   EXPECT_TRUE(std::isnan(total_of(f, {{2000, 3000}}, {0.95, 1}).sum.estimate));
 }
 
+// What is left of a whole is what the parts that stay are.
+TEST(AddUp, APartThatIsTakenOutLeavesTheOthers) {
+  const Fitted f = of_every_row(1000);
+  Total left = total_of(f, {{100, 299}}, {});
+  left.add(total_of(f, {{200, 299}}, {}), true);
+  const Total part = total_of(f, {{100, 199}}, {});
+  for (const auto i : {&Total::count, &Total::sum, &Total::mean})
+    expect_exactly(left.*i, (part.*i).estimate);
+  left.add(total_of(f, {{100, 199}}, {}), true);
+  expect_exactly(left.count, 0);
+  Total sample;
+  sample.count = {10, 8, 13};
+  Total out;
+  out.count = {4, 3, 6};
+  sample.add(out, true);
+  EXPECT_EQ(sample.count.lower, 2);
+  EXPECT_EQ(sample.count.upper, 10);
+}
+
 // Of a sample the parts' errors may go together: added up they are never less than the whole's.
 TEST(AddUp, OfASampleIsNotNarrowerThanTheWhole) {
   Sampler::Options some = fitted::keep_all();

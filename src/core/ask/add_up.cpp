@@ -9,12 +9,6 @@ namespace kde {
 
 namespace {
 
-void add_to(Interval* to, const Interval& x) {
-  to->estimate += x.estimate;
-  to->lower += x.lower;
-  to->upper += x.upper;
-}
-
 double reach_of(const Interval& i) { return std::max(i.upper - i.estimate, i.estimate - i.lower); }
 
 Interval quotient(const Interval& sum, const Interval& count) {
@@ -27,8 +21,14 @@ Interval quotient(const Interval& sum, const Interval& count) {
 
 }  // namespace
 
+void add_up(Interval* to, const Interval& x, bool out) {
+  to->estimate += out ? -x.estimate : x.estimate;
+  to->lower += out ? -x.upper : x.lower;
+  to->upper += out ? -x.lower : x.upper;
+}
+
 void Total::add_count(const Interval& more, const ChangedRows& by) {
-  add_to(&count, more);
+  add_up(&count, more);
   changed.take_in(by);
 }
 
@@ -41,16 +41,13 @@ void Total::add(const Evidence& evidence, const ChangedRows& by, bool wants_mean
   fitted.changed = {};
   Interval own = interval_of(Wanted::sum, fitted);
   if (!(evidence.count.estimate > 0)) own.estimate = 0;
-  add_to(&sum, own);
+  add_up(&sum, own);
   if (wants_mean) mean = first ? interval_of(Wanted::mean, fitted) : quotient(sum, count);
 }
 
 void Total::add(const Total& other, bool out) {
-  const auto add = [out](Interval* to, const Interval& x) {
-    add_to(to, out ? Interval{-x.estimate, -x.upper, -x.lower} : x);
-  };
-  add(&count, other.count);
-  add(&sum, other.sum);
+  add_up(&count, other.count, out);
+  add_up(&sum, other.sum, out);
   count.lower = std::max(count.lower, 0.0);
   count.estimate = std::max(count.estimate, 0.0);
   mean = quotient(sum, count);

@@ -14,6 +14,9 @@
 
 namespace kde {
 
+// Adds an interval, or, out, takes out what is a part of it.
+void add_up(Interval* to, const Interval& x, bool out = false);
+
 struct Total {
   // As of the fit, until as_of_now(). Of no part all 0.
   Interval count = {0, 0, 0};  // of rows with a value

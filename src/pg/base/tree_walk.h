@@ -25,6 +25,15 @@ inline auto as_mutator(TreeMutator mutator) {
 }
 #endif
 
+// Whether there is a subquery, as it was written or as the planner has it.
+inline bool has_subquery(Node* node, void* context = nullptr) {
+  if (node == nullptr) return false;
+  if (IsA(node, SubLink) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+      (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC))
+    return true;
+  return expression_tree_walker(node, as_walker(has_subquery), context);
+}
+
 // Whether a function that is not the server's own is called.
 inline bool calls_added(Node* node, void* context = nullptr) {
   if (node == nullptr) return false;

@@ -95,8 +95,8 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   tuplestore_putvalues(out->rows, out->desc, values, nulls);
 }
 
-// Without the proof and what is of use with it alone, which is of this server's files. Of a table that is being dropped there would
-// be a number, which is another's elsewhere.
+// Without the proof, and the stretches that need it: they are of this server's files. Of a table that
+// is being dropped there would be a number, which is another's elsewhere.
 void put_dumped(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, void* state) {
   if (!is_readable(entry.key) || get_rel_name(entry.key.relation) == nullptr) return;
   int columns[] = {static_cast<int>(CatalogColumn::proof),

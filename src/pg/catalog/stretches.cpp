@@ -24,12 +24,12 @@ struct Head {
   uint64 seed;
 };
 constexpr uint32 kVersion = 1;
-// Their lists of a server are not longer.
+// No fit makes as many.
 constexpr int32 kMostStretches = 4096;
 
 [[noreturn]] void raise_corrupted() {
   ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-                  errmsg("what is kept of a density's last blocks is damaged"),
+                  errmsg("what is kept of stretches of a density's blocks is damaged"),
                   errhint("Fit it again with kde_fit.")));
   pg_unreachable();
 }

@@ -1,10 +1,11 @@
-// What is kept beside a density, so that an answer by it is as of now although rows came: of the
-// last blocks of its leaves densities of their own, which can be taken out again where a block of
-// theirs changed. Those blocks, and what came behind them, are then read (plain_sql/rest.h).
+// What is kept beside a density, so that an answer by it is as of now although rows came: of
+// stretches of its leaves' blocks (fit/stretch_fit.h) densities of their own, which are taken out
+// where a block of theirs changed. Those blocks, and what came behind them, are then read
+// (plain_sql/rest.h).
 //
 // A column of kde_aqp.fitted: a head, the stretches in the order of their leaves and blocks, each
-// with the place of its density, and these, each with its blocks' hashes behind it. It is stored as it is, so that one of them is
-// fetched without the others.
+// with the place of its density, and these, each with its blocks' hashes behind it. It is neither
+// compressed nor aligned, so that one of them is fetched without the others.
 #pragma once
 
 #include "pg/catalog/catalog_entry.h"
@@ -21,7 +22,8 @@ struct KeptStretch {
   const uint64* hash;       // of each block (read/block_hash.h), by that seed
 };
 
-// Of a palloc'ed list of KeptStretch*, in that order.
+// Of a list of KeptStretch*, in that order, palloc'ed; null: there are none, or they take more than a
+// value may.
 bytea* stretches_to_bytes(List* stretches);
 
 // Those of a density, whose bytes are fetched where they are wanted, in the current memory context.
@@ -36,6 +38,7 @@ class StretchReader {
   Stretch stretch(int i) const;
   // Null: there is no value in it. Error XX001 for bytes that are none.
   struct varlena* density(int i) const;
+  // Those of its blocks, palloc'ed, and their seed.
   uint64 seed() const { return seed_; }
   const uint64* hash(int i) const;
 

@@ -9,9 +9,10 @@ namespace kde_pg {
 
 namespace {
 
-// Tables that are covered whole, which is a second scan of them (512 MB); of others the last sixteenth
-// of the newest leaves.
+// Tables that are covered whole, which is a second scan of them (512 MB), and of so many leaves, as
+// each takes some milliseconds; of others the last sixteenth of the newest leaves.
 constexpr double kMostCovered = 65536;
+constexpr int kMostLeavesCovered = 256;
 constexpr BlockNumber kShare = 16;
 constexpr int kMostLeaves = 16;
 // What is covered before the last blocks is in some so many stretches, of so many blocks at least.
@@ -49,7 +50,7 @@ bool may_have_stretches(const DensityRequest& request) {
 List* stretches_of(const Proof& proof) {
   double blocks = 0;
   for (int i = 0; i < proof.leaves; ++i) blocks += proof.leaf[i].blocks;
-  const bool all = blocks <= kMostCovered;
+  const bool all = blocks <= kMostCovered && proof.leaves <= kMostLeavesCovered;
   const auto each = static_cast<BlockNumber>(Max(kLeastBlocks, blocks / kStretches));
   List* out = NIL;
   const uint64 seed = new_hash_seed();

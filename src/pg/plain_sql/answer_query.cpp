@@ -28,7 +28,6 @@
 extern "C" {
 #include "access/parallel.h"
 #include "access/xact.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/snapmgr.h"
 }
 
@@ -44,12 +43,6 @@ bool may_have_nulls_in(const kde::AnyDensity& density, int columns) {
     if ((h.flags & kde::kEveryRowRead) == 0 || h.nulls > 0) return true;
   }
   return false;
-}
-
-bool has_subplan(Node* node, void* context) {
-  if (node == nullptr) return false;
-  if (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC) return true;
-  return expression_tree_walker(node, as_walker(has_subplan), context);
 }
 
 // Nobody who drops the extension is waited for: none then.
@@ -196,7 +189,7 @@ class PlainAnswering {
   // cannot in parallel mode.
   bool may_be_undone() const {
     return state_.asked.conditions != nullptr && !IsInParallelMode() &&
-           !has_subplan(reinterpret_cast<Node*>(plan_.conditions), nullptr);
+           !has_subquery(reinterpret_cast<Node*>(plan_.conditions));
   }
 
   void answer_together_with_rest() {

@@ -101,7 +101,7 @@ class Finding {
         const uint64 now = hash_of({stretch.leaf, block, block + 1});
         if (now == then) continue;
         difference_ += now - then;
-        append_block(&changed, stretch.leaf, block);
+        add_block(&changed, stretch.leaf, block);
       }
     }
     stretch.runs = changed;
@@ -113,14 +113,6 @@ class Finding {
       difference_ -= before[block - stretch.first];
       stretch.changed |= before[block - stretch.first] != 0;
     }
-  }
-
-  static void append_block(List** runs, Oid leaf, BlockNumber block) {
-    auto* last = *runs == NIL ? nullptr : static_cast<Stretch*>(llast(*runs));
-    if (last != nullptr && last->end == block)
-      ++last->end;
-    else
-      *runs = lappend(*runs, new (palloc(sizeof(Stretch))) Stretch{leaf, block, block + 1, true});
   }
 
   uint64 hash_of(const Stretch& stretch) {

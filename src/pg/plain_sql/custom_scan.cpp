@@ -546,15 +546,6 @@ const CustomExecMethods exec_methods = {kName,   begin,   execute, end,     resc
                                         nullptr, nullptr, nullptr, nullptr, nullptr,
                                         nullptr, nullptr, explain};
 
-// As it was written, or as the planner has it.
-bool has_subquery(Node* node, void* context) {
-  if (node == nullptr) return false;
-  if (IsA(node, SubLink) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
-      (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC))
-    return true;
-  return expression_tree_walker(node, as_walker(has_subquery), context);
-}
-
 // Whether a policy that applies has a subquery, which decides what a role sees.
 bool asks_in_policy(Node* node, void* context) {
   if (node == nullptr) return false;

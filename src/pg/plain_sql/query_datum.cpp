@@ -18,6 +18,8 @@ namespace {
 
 constexpr double kDoubleError = 1e-15;
 constexpr int kMostDecimals = 15;
+// Of sums that are put together: stretches of a density, about.
+constexpr double kMostSummands = 1024;
 
 // Decimals that the values of a column or measure have; -1: not known.
 int decimals_of(const kde::AnyDensity& density, int column, kde::ValueType type) {
@@ -75,7 +77,8 @@ PlainDatums::Digits PlainDatums::digits_of(const PlainAggregate& a,
     decimals = is_floating(a.type) ? -1 : Max(decimals, answer.decimals);
   if (decimals > kMostDecimals) decimals = -1;
   const double unit = decimals > 0 ? std::pow(10.0, decimals) : 1;
-  const double most = Max(std::fabs(answer.total.sum.estimate), answer.magnitude);
+  // Each of several summands is rounded, and what they come to.
+  const double most = Max(std::fabs(answer.total.sum.estimate), kMostSummands * answer.magnitude);
   return {decimals, unit, decimals >= 0 && most * unit < kMostWhole};
 }
 
@@ -83,7 +86,7 @@ namespace {
 
 // With what adding up doubles that are no whole multiples of a unit is off by.
 kde::Interval with_rounding(kde::Interval i, double magnitude) {
-  constexpr double kEach = 0x1p-50;
+  constexpr double kEach = kMostSummands * 0x1p-53;
   i.lower -= kEach * magnitude;
   i.upper += kEach * magnitude;
   return i;

@@ -28,7 +28,7 @@ Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const 
 // What it finds of an aggregate.
 struct RestTotal {
   double values = 0, sum = 0;
-  int decimals = 0;  // of the sum; -1: as many as the type has
+  int decimals = 0;  // of a sum of type numeric
 };
 
 struct RestRow {

@@ -54,7 +54,6 @@ class RestTarget {
   void add_rows() {
     Aggref* count = new_aggregate(F_COUNT_, INT8OID);
     count->aggstar = true;
-    count->aggkind = AGGKIND_NORMAL;
   }
   void add_values(const Aggref& of) {
     Aggref* count = new_aggregate(F_COUNT_ANY, INT8OID);
@@ -153,7 +152,9 @@ bool may_scan(RelOptInfo* input) {
 Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const PlainQuery& query) {
   if (input->reloptkind != RELOPT_BASEREL || query.null_of >= 0 || !may_scan(input)) return nullptr;
   List* groups = processed_groups(root);
-  if (!grouping_is_hashable(groups)) return nullptr;
+  // Where the planner has left all groups out there is a row of no rows, too.
+  if (!grouping_is_hashable(groups) || (groups == NIL) != (root->parse->groupClause == NIL))
+    return nullptr;
   RestTarget columns(output->reltarget);
   for (int i = 0; i < query.groups(); ++i)
     if ((query.by_groups >> i & 1) != 0) columns.add_group(query.group[i]);

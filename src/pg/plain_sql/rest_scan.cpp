@@ -183,7 +183,6 @@ void PlainRest::read(const PlainPlan& asked, List* stretches,
       const bool is_null = slot->tts_isnull[at];
       const Oid type = TupleDescAttr(slot->tts_tupleDescriptor, at)->atttypid;
       ++at;
-      total[k].decimals = type == FLOAT8OID ? -1 : 0;
       if (is_null) continue;
       total[k].sum = type == FLOAT8OID ? DatumGetFloat8(sum)
                      : type == INT8OID ? static_cast<double>(DatumGetInt64(sum))

@@ -84,24 +84,10 @@ PlainTally::Entry* PlainTally::entry_of(const PlainRow& key) {
   return entry;
 }
 
-namespace {
-
-kde::Interval with_sign(const kde::Interval& x, bool out) {
-  return out ? kde::Interval{-x.estimate, -x.upper, -x.lower} : x;
-}
-
-void add_rows(kde::Interval* to, const kde::Interval& x) {
-  to->estimate += x.estimate;
-  to->lower += x.lower;
-  to->upper += x.upper;
-}
-
-}  // namespace
-
 void PlainTally::add(const PlainRow& key, const kde::Interval& there, const PlainTotal* answers,
                      bool out) {
   Entry* entry = entry_of(key);
-  add_rows(&entry->there, with_sign(there, out));
+  kde::add_up(&entry->there, there, out);
   for (int k = 0; k < state_.plan.aggregates; ++k) {
     PlainTotal& to = entry->answers[k];
     to.total.add(answers[k].total, out);
@@ -118,7 +104,7 @@ void PlainTally::add(const RestRow& row) {
     key->nulls[column_[c]] = row.nulls[c];
   }
   Entry* entry = entry_of(*key);
-  add_rows(&entry->there, {row.rows, row.rows, row.rows});
+  kde::add_up(&entry->there, {row.rows, row.rows, row.rows});
   for (int k = 0; k < state_.plan.aggregates; ++k) {
     const RestTotal& from = row.total[k];
     PlainTotal& to = entry->answers[k];

@@ -23,8 +23,10 @@ class PlainTally {
 
   explicit PlainTally(const PlainState& state) : state_(state) {}
 
-  // Of a density, which outlives nothing: `there` rows and their answers; out: they are taken out.
+  // Of a density: `there` rows and their answers, to which it keeps no pointer; out: they are taken
+  // out.
   void add(const PlainRow& key, const kde::Interval& there, const PlainTotal* answers, bool out);
+  // Of rows that were read.
   void add(const RestRow& row);
   // Entry*, in the order in which they came.
   List* entries() const { return entries_; }

@@ -449,19 +449,13 @@ Judgement judge(Oid relation, const Proof& proof) {
   return out;
 }
 
-namespace {
-
-void add_to_runs(Stretch* stretch, BlockNumber block) {
-  auto* last = stretch->runs == NIL ? nullptr : static_cast<Stretch*>(llast(stretch->runs));
-  if (last != nullptr && last->end == block) {
+void add_block(List** runs, Oid leaf, BlockNumber block) {
+  auto* last = *runs == NIL ? nullptr : static_cast<Stretch*>(llast(*runs));
+  if (last != nullptr && last->end == block)
     ++last->end;
-  } else {
-    auto* run = new (palloc(sizeof(Stretch))) Stretch{stretch->leaf, block, block + 1, true};
-    stretch->runs = lappend(stretch->runs, run);
-  }
+  else
+    *runs = lappend(*runs, new (palloc(sizeof(Stretch))) Stretch{leaf, block, block + 1, true});
 }
-
-}  // namespace
 
 bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
   // Those of a page of the map: where no VACUUM comes, the exact plan reads as many blocks sooner.
@@ -490,7 +484,7 @@ bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
       if (at == k || block < stretch[at].first) at = first;
       while (at < k && stretch[at].end <= block) ++at;
       if (at == k || block < stretch[at].first) return false;
-      add_to_runs(&stretch[at], block);
+      add_block(&stretch[at].runs, leaf, block);
       return stretch[at].changed = true;
     };
     const BlockNumber same = Min(then.blocks, now);

@@ -168,6 +168,9 @@ struct Stretch {
   List* runs = NIL;  // Stretch*, of blocks that are not proven
 };
 
+// Adds a block to a list of runs, Stretch*: to the last one if it follows that.
+void add_block(List** runs, Oid leaf, BlockNumber block);
+
 // Where a judgement says that rows changed, under the same snapshot: which of those stretches, in the
 // order of their leaves and blocks, have a block that is not proven, and what came behind them.
 // stretch: the last of a leaf, whose end is not known (InvalidBlockNumber), gets it, and is changed
