@@ -694,6 +694,68 @@ TEST(AddedUp, RefuseWhatNoFitWrites) {
             Code::invalid_format);
 }
 
+// Some parts of a whole are taken out, and others come in their place.
+void expect_what_is_left(const Shape& shape, bool in_order, std::size_t budget_of_parts) {
+  constexpr std::size_t kParts = 20, kOfEach = kRows / 200;
+  std::vector<Row> rows = rows_of(shape, kParts * kOfEach, 31);
+  if (in_order)
+    std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.x < b.x; });
+  const Fitted whole = Fitted::of(shape, rows);
+  std::vector<Fitted> part;
+  std::vector<const Header*> all, gone, others;
+  for (std::size_t k = 0; k < kParts; ++k) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(k * kOfEach);
+    part.push_back(Fitted::of(shape, {begin, begin + kOfEach}, budget_of_parts));
+  }
+  std::vector<Row> left = rows_of(shape, 3 * kOfEach, 32);
+  const Fitted came = Fitted::of(shape, left);
+  for (std::size_t k = 0; k < kParts; ++k) {
+    const bool goes = k == 0 || k == 7 || k == 8 || k == kParts - 1;
+    all.push_back(&part[k].density().header());
+    (goes ? gone : others).push_back(all[k]);
+    if (!goes) left.insert(left.end(), part[k].rows().begin(), part[k].rows().end());
+  }
+  others.push_back(&came.density().header());
+  const auto taken = [&](const GridCells::Without& without) {
+    return OwnedGridCells(shape.chain(), 1)->add(whole.density().header(), without).code;
+  };
+  if (whole.density().header().atoms > 0) {
+    EXPECT_EQ(taken({gone, others, true}), Code::too_large);
+    return;
+  }
+  OwnedGridCells sum(shape.chain(), 1);
+  const Status added = sum->add(whole.density().header(), {gone, others, true});
+  ASSERT_TRUE(added.ok()) << added.message;
+  ASSERT_TRUE(sum->add(came.density().header()).ok());
+  const Fitted now(shape, left, &*sum, kGridBytes, true);
+  SCOPED_TRACE(now.model());
+  // Heavy values leave few bytes for others of the whole.
+  if (budget_of_parts == kGridBytes) expect_exact_at(5 * shape.step_of_parts, now, 33);
+  expect_truth_held(shape, now, 34);
+  const Fitted anew = Fitted::of(shape, left);
+  const Header &h = now.density().header(), &fresh = anew.density().header();
+  EXPECT_EQ(h.rows, fresh.rows);
+  EXPECT_EQ(h.min, fresh.min);
+  EXPECT_EQ(h.max, fresh.max);
+  EXPECT_NEAR(h.mean, fresh.mean, 1e-12 * (std::fabs(fresh.mean) + fresh.max - fresh.min));
+  EXPECT_NEAR(h.variance, fresh.variance, 1e-9 * fresh.variance);
+  // None is in it twice, and a greatest value that is gone is no more known.
+  all.insert(all.end(), all.begin(), all.end());
+  EXPECT_EQ(taken({all, others, true}), Code::invalid_format);
+  if (in_order) {
+    EXPECT_EQ(taken({gone, {}, false}), Code::too_large);
+  }
+}
+
+TEST(AddedUp, AreWhatIsLeftAndWhatCame) {
+  for (const Shape& shape : shapes()) {
+    SCOPED_TRACE(shape.name);
+    for (const bool in_order : {false, true})
+      for (const std::size_t budget : {kGridBytes, std::size_t{8192}})
+        expect_what_is_left(shape, in_order, budget);
+  }
+}
+
 // Parts of few bytes have coarser cells.
 TEST(AddedUp, HoldTheTruthWhateverThePartsAre) {
   for (const Shape& shape : shapes()) {

@@ -87,6 +87,10 @@ class Sum {
     if (Status s = all_->add(part.header()); !s.ok()) return s;
     return groups_.add(part.header());
   }
+  Status add(const DensityBytes& whole, const GridCells::Without& without) {
+    if (Status s = all_->add(whole.header(), without); !s.ok()) return s;
+    return groups_.add(whole.header(), without);
+  }
   // By way of another process.
   void merge(Sum* other) {
     std::vector<char> bytes(other->groups_.serialized_size());
@@ -297,6 +301,35 @@ TEST(GroupSums, RefuseBytesThatAreNone) {
     bad[random.below(std::min<std::size_t>(bad.size(), 4000))] ^= 1 << random.below(8);
     (void)read(bad.data(), bad.size());
   }
+}
+
+// Days are taken out and come again as others. What a group of those days alone had is nowhere.
+TEST(GroupSums, AreWhatIsLeftAndWhatCame) {
+  std::vector<std::vector<Row>> days = days_of(41);
+  for (Row& row : days[2])
+    if (row.group == 5) row.group = 99;
+  const DensityBytes whole = fit_part(all_of(days), kMostGroupsBytes);
+  const DensityBytes gone[] = {fit_part(days[2], kMostGroupsBytes),
+                               fit_part(days[6], kMostGroupsBytes)};
+  const Header* parts[] = {&gone[0].header(), &gone[1].header()};
+  days[2] = days_of(42)[2];
+  days.pop_back();
+  std::vector<DensityBytes> known;
+  std::vector<const Header*> others;
+  for (const auto& day : days) known.push_back(fit_part(day, kMostGroupsBytes));
+  for (const DensityBytes& d : known) others.push_back(&d.header());
+  Sum sum;
+  const Status left = sum.add(whole, {parts, others, true});
+  ASSERT_TRUE(left.ok()) << left.message;
+  ASSERT_TRUE(sum.add(known[2]).ok());
+  const DensityBytes now = sum.density();
+  expect_truth(now, all_of(days), true);
+  EXPECT_EQ(listed(now).own, listed(fit_part(all_of(days), kMostGroupsBytes)).own);
+  // Who shares a list cannot be taken out of it.
+  Sum few;
+  const DensityBytes shared = fit_part(all_of(days), 16384);
+  ASSERT_GT(listed(shared).rest, 0U);
+  EXPECT_EQ(few.add(shared, {others, {}, true}).code, Code::too_large);
 }
 
 }  // namespace

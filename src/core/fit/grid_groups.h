@@ -83,7 +83,9 @@ class GridGroups {
   // A density's, of the same chain and as many measures: valid, with groups. Errors: out_of_memory;
   // invalid_format of groups without round ends or not of every row, and of what no fit writes. It
   // must not be used further then.
-  Status add(const Header& density);
+  Status add(const Header& density) { return add(density, {}); }
+  // As GridCells::add() without parts: too_large also where some groups share a list.
+  Status add(const Header& density, const GridCells::Without& without);
   // Adds what another has, of the same chain and as many measures; it is used up. Errors:
   // out_of_memory; neither may be used further then.
   Status merge(GridGroups* other);

@@ -8,7 +8,11 @@
 
 #include <cstring>
 #include <limits>
+#include <map>
 #include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace kde {
 
@@ -171,11 +175,46 @@ Status GridGroups::cells_for(std::string_view key, bool has_key, bool had_rest, 
   return Status::success();
 }
 
-Status GridGroups::add(const Header& density) {
+namespace {
+
+// Lists of densities with groups, by their groups.
+class ListsByGroup {
+ public:
+  // False where some share one.
+  bool add(std::span<const Header* const> densities) {
+    for (const Header* h : densities) {
+      GroupsView view(h);
+      if (view.header().rest > 0) return false;
+      GroupView group;
+      while (view.next(&group)) lists_[{group.key(), group.has_key()}].push_back(group.density());
+    }
+    return true;
+  }
+  // They are given once.
+  std::vector<const Header*> take(const GroupView& group) {
+    const auto found = lists_.find({group.key(), group.has_key()});
+    if (found == lists_.end()) return {};
+    std::vector<const Header*> out = std::move(found->second);
+    lists_.erase(found);
+    return out;
+  }
+  bool empty() const { return lists_.empty(); }
+
+ private:
+  std::map<std::pair<std::string_view, bool>, std::vector<const Header*>> lists_;
+};
+
+}  // namespace
+
+Status GridGroups::add(const Header& density, const GridCells::Without& without) {
   GroupsView view(&density);
   if (view.header().unseen > 0) return invalid("groups of a sample");
   ++pass_;
   const bool had_rest = rest_ != nullptr;
+  ListsByGroup parts, others;
+  if (!parts.add(without.parts) || !others.add(without.others) ||
+      (!parts.empty() && view.header().rest > 0))
+    return Status::error(Code::too_large, "groups that share a list");
   GroupView group;
   while (view.next(&group)) {
     const Header& own = *group.density();
@@ -185,9 +224,10 @@ Status GridGroups::add(const Header& density) {
     GridCells* to = rest_;
     if (!group.is_rest)
       if (Status s = cells_for(group.key(), group.has_key(), had_rest, &to); !s.ok()) return s;
-    if (Status s = to->add(own); !s.ok()) return s;
+    const std::vector<const Header*> of_parts = parts.take(group), of_others = others.take(group);
+    if (Status s = to->add(own, {of_parts, of_others, without.all}); !s.ok()) return s;
   }
-  return Status::success();
+  return parts.empty() ? Status::success() : invalid("a part has a group that the whole has not");
 }
 
 Status GridGroups::merge(GridGroups* other) {

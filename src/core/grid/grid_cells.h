@@ -30,6 +30,7 @@
 #include "core/density/round_ends.h"
 #include "core/grid/grid_table.h"
 #include "core/grid/grid_tree.h"
+#include "core/grid/take_out.h"
 #include "core/grid/value_sums.h"
 #include "core/status.h"
 #include "core/summary/added_sampling.h"
@@ -117,7 +118,18 @@ class GridCells {
   // out_of_memory; invalid_format of what no fit writes (cells outside [min, max] or none of the
   // grid's, a measure's other than the rows', a unit that is not its decimals'). It must not be used
   // further then.
-  Status add(const Header& density);
+  Status add(const Header& density) { return add(density, {}); }
+  // The same of what is in it without parts of it, of every row as it is. Errors: too_large where that
+  // cannot be told: atoms, or a least or greatest value that may be gone; invalid_format for parts
+  // that are none.
+  struct Without {
+    std::span<const Header* const> parts;
+    // Others of it that are known, and what is to be added to it afterwards; all: there are no more
+    // than those and the parts.
+    std::span<const Header* const> others = {};
+    bool all = false;
+  };
+  Status add(const Header& density, const Without& without);
 
   // Adds what another has seen, of the same chain and as many measures; both are settled then.
   // Errors: out_of_memory.
@@ -278,7 +290,9 @@ class GridCells {
   void move_origin(int k, double to);
   // Sums are then about that origin, and of as many decimals at least.
   void agree(int k, int decimals, double origin);
-  Status agree_with(const Header& density, int k, double* by, double* shift);
+  class DensityReader;
+  Status agree_with(const Header& density, int k);
+  Status take_out(const Header& density, const Without& without, CellList* list);
 
   Memory memory_ = {};
   RoundEnds ends_{Chain::decimal};

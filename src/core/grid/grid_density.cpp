@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
 
 namespace kde {
@@ -181,110 +182,219 @@ class SumsReader {
   std::size_t at_[kMeasureParts] = {};
 };
 
+// In units.
+double origin_of(const MeasureHeader& m) {
+  const double origin = m.origin / m.unit;
+  return m.decimals < kNoDecimals ? std::nearbyint(origin) : origin;
+}
+
+// Of finite values.
+struct Ends {
+  double min = std::numeric_limits<double>::infinity(), max = -min;
+
+  void add(const Ends& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+  }
+};
+
+// Of a density's column, or its k-th measure.
+Ends ends_of(const Header& h, int k) {
+  Ends out;
+  if (k < 0 && h.finite_rows() > h.rounding_of_rows()) out = {h.min, h.max};
+  if (k >= 0)
+    if (const MeasureHeader& m = MeasureView(&h, k).header(); m.rows > 0) out = {m.min, m.max};
+  return out;
+}
+
+// What is left of a whole's; false: it is not known.
+bool find_ends(const Header& whole, int k, const GridCells::Without& without, Ends* left) {
+  *left = ends_of(whole, k);
+  Ends gone, others;
+  for (const Header* h : without.parts) gone.add(ends_of(*h, k));
+  for (const Header* h : without.others) others.add(ends_of(*h, k));
+  const bool has_min = gone.min > left->min || others.min <= left->min;
+  const bool has_max = gone.max < left->max || others.max >= left->max;
+  if (!has_min) left->min = others.min;
+  if (!has_max) left->max = others.max;
+  return without.all || (has_min && has_max);
+}
+
 }  // namespace
 
-// *by, *shift: what a density's sums of a measure are brought to the units and the origin here by.
-Status GridCells::agree_with(const Header& density, int k, double* by, double* shift) {
+Status GridCells::agree_with(const Header& density, int k) {
   const MeasureView view(&density, k);
   const MeasureHeader& m = view.header();
-  Measure& to = measure_[k];
-  to.has_nulls = to.has_nulls || m.nulls != 0;
-  if (m.rows > 0) to.sampling.add(mean_sampling(density, view));
-  const bool whole = m.decimals < kNoDecimals;
-  const double origin = whole ? std::nearbyint(m.origin / m.unit) : m.origin / m.unit;
-  if (m.rows > 0) {
-    agree(k, m.decimals, origin);
-    if (!std::isfinite(origin) || !std::isfinite(to.origin))
-      return invalid("a measure's origin is out of range");
-    const double sampled =
-        m.has(MeasurePart::rows) ? view.part(MeasurePart::rows).header().sample_rows : m.rows;
-    to.totals.merge(m.rows, std::max(sampled, 1.0), m.min, m.max, m.mean, m.variance);
-  }
-  const double units = to.units_of_one() * m.unit;
-  *by = to.decimals < kNoDecimals ? std::nearbyint(units) : units;
-  *shift = to.origin - origin * *by;
-  if (whole && std::fabs(m.unit * power_of(m.decimals) - 1) > 0x1p-50)
+  if (m.decimals < kNoDecimals && std::fabs(m.unit * power_of(m.decimals) - 1) > 0x1p-50)
     return invalid("a measure's unit is not that of its decimals");
-  if (to.decimals == kNoDecimals) to.sum_error += kRoundingOfMove * m.rows * std::fabs(*shift);
-  // How far sums below any x may be off.
-  const auto error = [&](MeasurePart p) {
-    if (!m.has(p)) return 0.0;
-    const Header& h = view.part(p).header();
-    return h.error * h.rows * m.scale;
-  };
-  to.sum_error +=
-      *by * (error(MeasurePart::above) + error(MeasurePart::below)) + m.slack * to.units_of_one();
-  to.squares_error += *by * *by * error(MeasurePart::squares);
+  if (!(m.rows > 0)) return Status::success();
+  agree(k, m.decimals, origin_of(m));
+  if (!std::isfinite(origin_of(m)) || !std::isfinite(measure_[k].origin))
+    return invalid("a measure's origin is out of range");
   return Status::success();
 }
 
-Status GridCells::add(const Header& density) {
-  if (Status s = settle(); !s.ok()) return s;
-  const Header& h = density;
-  specials_.nulls += h.nulls;
-  specials_.nans += h.nans;
-  specials_.negative_infinities += h.negative_infinities;
-  specials_.positive_infinities += h.positive_infinities;
-  if (h.finite_rows() > h.rounding_of_rows())
-    totals_.merge(h.finite_rows(), h.sample_rows, h.min, h.max, h.mean, h.variance);
-  error_rows_ += h.error * h.rows;
-  is_uneven_ = is_uneven_ || h.has_exact_ends();
-  sampling_.add(h);
-  try {
-    std::vector<SumsReader> reader;
-    double by[kMaxMeasures], shift[kMaxMeasures];
-    for (int k = 0; k < measures_; ++k) {
-      reader.emplace_back(&h, k);
-      if (Status s = agree_with(h, k, &by[k], &shift[k]); !s.ok()) return s;
+// One density's rows, in the units and about the origins that all of those agreed to.
+class GridCells::DensityReader {
+ public:
+  // sign: -1 where they are taken out. Counts what is in no cell.
+  DensityReader(GridCells* to, const Header& density, int sign)
+      : to_(*to), h_(density), sign_(sign) {
+    note_rows();
+    for (int k = 0; k < to_.measures_; ++k) {
+      reader_.emplace_back(&h_, k);
+      note_measure(k);
     }
-    const auto in_units_here = [&](int k, const MeasureSums& s) {
-      return MeasureSums{s.rows, s.sum * by[k], s.squares * by[k] * by[k]}.moved(shift[k]);
+  }
+
+  Status read(bool atoms, CellList* out) {
+    std::vector<ListCell> list = read_list(DensityView(&h_), atoms);
+    for (SumsReader& r : reader_) {
+      r.read(atoms);
+      for (int p = 0; p < kMeasureParts && !h_.has_exact_ends(); ++p) add_cells(r.list(p), &list);
+    }
+    CellFinder finder(to_.ends_, h_, atoms);
+    const bool values =
+        std::all_of(list.begin(), list.end(), [](const ListCell& c) { return c.begin == c.end; });
+    if (!values) to_.digits_ = std::max(to_.digits_, digits_of(h_));
+    if (!values) to_.note_lattice(h_.lattice_step, h_.lattice_offset);
+    double off_lattice = 0;
+    for (const ListCell& cell : list) {
+      GridEntry entry;
+      if (!finder.find(cell, &entry)) return invalid("a cell is none of the grid's");
+      if (entry.level < 0 && (entry.x < h_.min || entry.x > h_.max))
+        return invalid("a value is outside [min, max]");
+      if (finder.value(cell.end) < h_.min || finder.value(cell.begin) > h_.max)
+        return invalid("a cell is outside [min, max]");
+      if (values) to_.note_digits({&entry.x, 1});
+      // Between neighbouring points all may be at either.
+      if (entry.level >= 0)
+        off_lattice = std::max(
+            off_lattice, entry.rows * std::min(1.0, h_.lattice_step / to_.ends_.step(entry.level)));
+      out->entries.push_back(entry);
+      for (int k = 0; k < to_.measures_; ++k)
+        out->sums.push_back(in_units(k, reader_[static_cast<std::size_t>(k)].next(cell)));
+    }
+    to_.off_lattice_ += off_lattice;
+    for (const SumsReader& r : reader_)
+      if (!r.at_end()) return invalid("a measure has sums in other cells than the column");
+    return Status::success();
+  }
+
+ private:
+  MeasureSums in_units(int k, const MeasureSums& s) const {
+    return MeasureSums{s.rows, s.sum * by_[k], s.squares * by_[k] * by_[k]}.moved(shift_[k]);
+  }
+
+  void note_rows() {
+    to_.specials_.nulls += sign_ * h_.nulls;
+    to_.specials_.nans += sign_ * h_.nans;
+    to_.specials_.negative_infinities += sign_ * h_.negative_infinities;
+    to_.specials_.positive_infinities += sign_ * h_.positive_infinities;
+    to_.error_rows_ += h_.error * h_.rows;
+    to_.is_uneven_ = to_.is_uneven_ || h_.has_exact_ends();
+    if (sign_ > 0) to_.sampling_.add(h_);
+    if (!(h_.finite_rows() > h_.rounding_of_rows())) return;
+    if (sign_ < 0)
+      to_.totals_.take_out(h_.finite_rows(), h_.min, h_.max, h_.mean, h_.variance);
+    else
+      to_.totals_.merge(h_.finite_rows(), h_.sample_rows, h_.min, h_.max, h_.mean, h_.variance);
+  }
+
+  void note_measure(int k) {
+    const MeasureView view(&h_, k);
+    const MeasureHeader& m = view.header();
+    Measure& to = to_.measure_[k];
+    to.has_nulls = to.has_nulls || m.nulls != 0;
+    if (m.rows > 0 && sign_ < 0) {
+      to.totals.take_out(m.rows, m.min, m.max, m.mean, m.variance);
+    } else if (m.rows > 0) {
+      to.sampling.add(mean_sampling(h_, view));
+      const double sampled =
+          m.has(MeasurePart::rows) ? view.part(MeasurePart::rows).header().sample_rows : m.rows;
+      to.totals.merge(m.rows, std::max(sampled, 1.0), m.min, m.max, m.mean, m.variance);
+    }
+    const double units = to.units_of_one() * m.unit;
+    by_[k] = to.decimals < kNoDecimals ? std::nearbyint(units) : units;
+    shift_[k] = to.origin - origin_of(m) * by_[k];
+    note_errors(view, k, &to);
+    const double rows[kSpecialX] = {h_.nans, h_.negative_infinities, h_.positive_infinities};
+    for (int x = 0; x < kSpecialX; ++x) {
+      const MeasureSums s = in_units(k, reader_.back().special(static_cast<SpecialX>(x), rows[x]));
+      to.special[x].add({sign_ * s.rows, sign_ * s.sum, sign_ * s.squares});
+    }
+  }
+
+  // How far sums below any x may be off.
+  void note_errors(const MeasureView& view, int k, Measure* to) const {
+    const MeasureHeader& m = view.header();
+    if (to->decimals == kNoDecimals)
+      to->sum_error += kRoundingOfMove * m.rows * std::fabs(shift_[k]);
+    const auto error = [&](MeasurePart p) {
+      if (!m.has(p)) return 0.0;
+      const Header& h = view.part(p).header();
+      return h.error * h.rows * m.scale;
     };
-    for (const bool atoms : {false, true}) {
-      std::vector<ListCell> list = read_list(DensityView(&h), atoms);
-      for (SumsReader& r : reader) {
-        r.read(atoms);
-        for (int p = 0; p < kMeasureParts && !h.has_exact_ends(); ++p) add_cells(r.list(p), &list);
-      }
-      CellFinder finder(ends_, h, atoms);
-      const bool values =
-          std::all_of(list.begin(), list.end(), [](const ListCell& c) { return c.begin == c.end; });
-      if (!values) digits_ = std::max(digits_, digits_of(h));
-      if (!values) note_lattice(h.lattice_step, h.lattice_offset);
-      double off_lattice = 0;
-      for (const ListCell& cell : list) {
-        GridEntry entry;
-        if (!finder.find(cell, &entry)) return invalid("a cell is none of the grid's");
-        if (entry.level < 0 && (entry.x < h.min || entry.x > h.max))
-          return invalid("a value is outside [min, max]");
-        if (finder.value(cell.end) < h.min || finder.value(cell.begin) > h.max)
-          return invalid("a cell is outside [min, max]");
-        if (values) note_digits({&entry.x, 1});
-        // Between neighbouring points all may be at either.
-        if (entry.level >= 0)
-          off_lattice = std::max(
-              off_lattice, entry.rows * std::min(1.0, h.lattice_step / ends_.step(entry.level)));
-        double slot[2 + 3 * kMaxMeasures];
-        for (int k = 0; k < measures_; ++k) {
-          SumsReader& r = reader[static_cast<std::size_t>(k)];
-          put_sums(slot, k, in_units_here(k, r.next(cell)));
-        }
-        if (atoms && h.has_exact_ends())
-          if (Status s = keep_also({&entry.x, 1}); !s.ok()) return s;
-        if (Status s = add_cell(entry, slot); !s.ok()) return s;
-        // Not to be filled by one alone.
-        if (size() > 2 * most_)
-          if (Status s = fit_into_most(); !s.ok()) return s;
-      }
-      off_lattice_ += off_lattice;
-      for (const SumsReader& r : reader)
-        if (!r.at_end()) return invalid("a measure has sums in other cells than the column");
-    }
-    const double rows[kSpecialX] = {h.nans, h.negative_infinities, h.positive_infinities};
+    to->sum_error += by_[k] * (error(MeasurePart::above) + error(MeasurePart::below)) +
+                     m.slack * to->units_of_one();
+    to->squares_error += by_[k] * by_[k] * error(MeasurePart::squares);
+  }
+
+  GridCells& to_;
+  const Header& h_;
+  int sign_;
+  std::vector<SumsReader> reader_;
+  double by_[kMaxMeasures] = {}, shift_[kMaxMeasures] = {};
+};
+
+// Leaves of a density's cells what is not in the parts.
+Status GridCells::take_out(const Header& density, const Without& without, CellList* list) {
+  const auto is_simple = [](const Header* h) {
+    return h->has_exact_ends() && DensityView(h).atoms() == 0;
+  };
+  if (!is_simple(&density) || !std::all_of(without.parts.begin(), without.parts.end(), is_simple))
+    return Status::error(Code::too_large, "values beside cells");
+  for (const Header* part : without.parts) {
+    CellList cells;
+    if (Status s = DensityReader(this, *part, -1).read(false, &cells); !s.ok()) return s;
+    if (!kde::take_out(ends_, measures_, cells, list))
+      return invalid("a part is none of the whole");
+  }
+  for (int k = -1; k < measures_; ++k) {
+    Ends left;
+    if (!find_ends(density, k, without, &left))
+      return Status::error(Code::too_large, "a least or greatest value that is gone");
+    (k < 0 ? totals_ : measure_[k].totals).narrow(left.min, left.max);
+  }
+  return Status::success();
+}
+
+Status GridCells::add(const Header& density, const Without& without) {
+  if (Status s = settle(); !s.ok()) return s;
+  try {
     for (int k = 0; k < measures_; ++k) {
-      const SumsReader& r = reader[static_cast<std::size_t>(k)];
-      for (int x = 0; x < kSpecialX; ++x)
-        measure_[k].special[x].add(in_units_here(k, r.special(static_cast<SpecialX>(x), rows[x])));
+      if (Status s = agree_with(density, k); !s.ok()) return s;
+      for (const Header* part : without.parts)
+        if (Status s = agree_with(*part, k); !s.ok()) return s;
+    }
+    DensityReader reader(this, density, 1);
+    CellList list;
+    if (Status s = reader.read(false, &list); !s.ok()) return s;
+    if (!without.parts.empty())
+      if (Status s = take_out(density, without, &list); !s.ok()) return s;
+    const auto cells = list.entries.size();
+    if (Status s = reader.read(true, &list); !s.ok()) return s;
+    for (std::size_t i = 0; i < list.entries.size(); ++i) {
+      if (i >= cells && density.has_exact_ends())
+        if (Status s = keep_also({&list.entries[i].x, 1}); !s.ok()) return s;
+      double slot[2 + 3 * kMaxMeasures];
+      for (int k = 0; k < measures_; ++k)
+        put_sums(slot, k,
+                 list.sums[i * static_cast<std::size_t>(measures_) + static_cast<std::size_t>(k)]);
+      if (Status s = add_cell(list.entries[i], slot); !s.ok()) return s;
+      // Not to be filled by one alone.
+      if (size() > 2 * most_)
+        if (Status s = fit_into_most(); !s.ok()) return s;
     }
   } catch (const std::bad_alloc&) {
     return out_of_memory();

@@ -178,20 +178,45 @@ void SummaryTotals::merge(const SummaryTotals& other) {
   move_origin(origin_of(min_, max_) / unit());
 }
 
+SummaryTotals SummaryTotals::of(double rows, double count, double min, double max, double mean,
+                                double variance) {
+  SummaryTotals out;
+  out.rows_ = {rows, 0};
+  out.count_ = count;
+  out.min_ = min;
+  out.max_ = max;
+  out.large_ = std::fmax(std::fabs(min), std::fabs(max)) > kLarge ? 1 : 0;
+  out.origin_ = mean / out.unit();
+  const double v = variance / out.unit() / out.unit();
+  // Of values so far apart only that their variance overflows is known.
+  out.squares_ = std::isfinite(v) ? product(v, rows)
+                                  : DoubleDouble{std::numeric_limits<double>::infinity(), 0};
+  return out;
+}
+
 void SummaryTotals::merge(double rows, double count, double min, double max, double mean,
                           double variance) {
-  SummaryTotals other;
-  other.rows_ = {rows, 0};
-  other.count_ = std::max(count, 1.0);
-  other.min_ = min;
-  other.max_ = max;
-  other.large_ = std::fmax(std::fabs(min), std::fabs(max)) > kLarge ? 1 : 0;
-  other.origin_ = mean / other.unit();
-  const double v = variance / other.unit() / other.unit();
-  // Of values so far apart only that their variance overflows is known.
-  other.squares_ = std::isfinite(v) ? product(v, rows)
-                                    : DoubleDouble{std::numeric_limits<double>::infinity(), 0};
-  merge(other);
+  merge(of(rows, std::max(count, 1.0), min, max, mean, variance));
+}
+
+void SummaryTotals::take_out(double rows, double min, double max, double mean, double variance) {
+  if (count_ > 0) merge(of(-rows, -rows, min, max, mean, variance));
+  if (!(count_ > 0)) *this = SummaryTotals();
+  no_less_than_nothing();
+}
+
+void SummaryTotals::narrow(double min, double max) {
+  if (count_ == 0) return;
+  min_ = min;
+  max_ = max;
+  move_origin(origin_of(min_, max_) / unit());
+  no_less_than_nothing();
+}
+
+// Differences of squares that overflowed, or that rounding made less than nothing.
+void SummaryTotals::no_less_than_nothing() {
+  if (std::isnan(squares_.high)) squares_ = {std::numeric_limits<double>::infinity(), 0};
+  if (squares_.high < 0) squares_ = {};
 }
 
 double SummaryTotals::mean() const {

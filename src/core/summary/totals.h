@@ -52,6 +52,10 @@ class SummaryTotals {
   void merge(const SummaryTotals& other);
   // Of what is known by its moments alone. variance may be infinite (it overflowed).
   void merge(double rows, double count, double min, double max, double mean, double variance);
+  // Rows that were merged, of which it has more, are no more among them: those that stay lie in what
+  // narrow() then says. As before any where none stays.
+  void take_out(double rows, double min, double max, double mean, double variance);
+  void narrow(double min, double max);
 
   double rows() const { return rows_.value(); }  // weighted
   double count() const { return count_; }        // rows as they came, whatever their weight
@@ -66,6 +70,9 @@ class SummaryTotals {
   bool valid() const;
 
  private:
+  static SummaryTotals of(double rows, double count, double min, double max, double mean,
+                          double variance);
+  void no_less_than_nothing();
   void rescale();
   double unit() const;
   void move_origin(double to);
