@@ -599,7 +599,7 @@ COMMENT ON FUNCTION kde_drop(text, "any", text, boolean) IS 'drops a stored dens
 CREATE FUNCTION kde_refresh(relation regclass, force boolean DEFAULT false)
 RETURNS TABLE (
     relation regclass, column_names text[], filter text, action text, reason text,
-    changed_rows bigint, total_ms double precision)
+    changed_rows bigint, blocks_read bigint, total_ms double precision)
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
 COMMENT ON FUNCTION kde_refresh(regclass, boolean) IS
     'fits the stale densities of a table again, in the caller''s transaction; force: all of them';

@@ -18,6 +18,10 @@ const char* expected_error_text(const kde::Header* density);
 // What a density says of itself, of *fit.
 void describe_density(const kde::Header* density, DensityFit* fit);
 
+// The model of one with groups, and a NOTICE where some share a list.
+void describe_groups(const kde::GroupsReport& report, const kde::GroupsBytes& bytes,
+                     DensityFit* fit);
+
 // What estimates of one column have in common, be its values numbers or words: measures, and what
 // is said of a fit.
 class LineEstimate : public Estimate {

@@ -18,7 +18,7 @@ struct DensityRequest {
   Operation operation = Operation::fit;  // as which it is shown
   LockedDensity* locked = nullptr;       // what it replaces, by who has locked the key; null: to do
   bool of_table = false;    // one of all columns of a table, which are fitted if they are worth it
-  bool every_part = false;  // of an incremental one: also the parts that did not change
+  bool every_part = false;  // also those that are proven not to have changed
   // Of one column, a part of what is to be added up: its bytes at most. By auto its rows are
   // counted as they are, since what smoothing is off in each part is off in the sum as well. 0:
   // none is.
@@ -34,6 +34,7 @@ struct DensityFit {
   double rows;
   int64 sample_rows;
   Size bytes;
+  int64 blocks_read;           // of the table; -1: not known
   const char* expected_error;  // expected_error_text()
 };
 

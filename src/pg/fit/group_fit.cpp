@@ -205,24 +205,29 @@ void GroupEstimate::scanned() {
 
 void GroupEstimate::describe(DensityFit* fit) const {
   column_->describe(fit);
-  StringInfoData model;
-  initStringInfo(&model);
-  appendStringInfo(&model, "%zu groups", report_.groups);
-  if (report_.whole > 0) appendStringInfo(&model, ", %zu of them read whole", report_.whole);
-  if (report_.cells[0] != '\0') appendStringInfo(&model, ", %s", report_.cells);
-  if (report_.rest > 0)
-    appendStringInfo(&model, ", and %zu with fewer rows that share one density", report_.rest);
-  if (report_.rest > 0)
-    ereport(
-        NOTICE,
-        (errmsg("%zu groups of %zu share one density", report_.rest, report_.groups + report_.rest),
-         errdetail("They have fewer rows than the others, and would take more than %zu kB.",
-                   bytes().many >> 10)));
-  fit->record.model = model.data;
+  describe_groups(report_, bytes(), fit);
   fit->expected_error = expected_error_text(&density_.header());
 }
 
 }  // namespace
+
+void describe_groups(const kde::GroupsReport& report, const kde::GroupsBytes& bytes,
+                     DensityFit* fit) {
+  StringInfoData model;
+  initStringInfo(&model);
+  appendStringInfo(&model, "%zu groups", report.groups);
+  if (report.whole > 0) appendStringInfo(&model, ", %zu of them read whole", report.whole);
+  if (report.cells[0] != '\0') appendStringInfo(&model, ", %s", report.cells);
+  if (report.rest > 0)
+    appendStringInfo(&model, ", and %zu with fewer rows that share one density", report.rest);
+  if (report.rest > 0)
+    ereport(NOTICE, (errmsg("%zu groups of %zu share one density", report.rest,
+                            report.groups + report.rest),
+                     errdetail("They have fewer rows than the others, and would take more than %zu "
+                               "kB.",
+                               bytes.many >> 10)));
+  fit->record.model = model.data;
+}
 
 Estimate* new_group_estimate(const DensityRequest& request, MemoryContext context) {
   const DensityKey& key = request.key;

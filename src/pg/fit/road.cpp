@@ -197,10 +197,8 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
   for (int k = 0; k < n; ++k) {
     parts[k] = new (&part[k]) Road;
     DensityRequest* own = new (palloc(sizeof(DensityRequest))) DensityRequest(*roads[k]->request_);
-    // The newest rows are asked about by the minute; of others nothing finer is known of the whole.
-    const bool is_coarse = stretch.end - stretch.first > kFinestStretch;
-    own->bytes = is_coarse ? kLeastFinerBytes : kFinerBytes;
-    own->level = is_coarse ? roads[k]->estimate_->level() : -1;
+    own->bytes = finer_bytes_of(stretch);
+    own->level = is_coarse(stretch) ? roads[k]->estimate_->level() : -1;
     part[k].begin(*own);
     ScanOptions& options = part[k].reading_.options;
     options.every_row = true;
@@ -358,6 +356,7 @@ void Road::store(const DensityRequest& request, const Estimate& estimate, List* 
       reinterpret_cast<struct varlena*>(DatumGetPointer(density_to_datum(estimate.density())));
   estimate.describe(fit);
   fit->bytes = estimate.density().size();
+  fit->blocks_read = scan().blocks_read;
   record.request = request.asked;
   record.proof = scan().proof;
   record.stretches = stretches_to_bytes(stretches);

@@ -56,6 +56,10 @@ class Road {
   // Fits to what was read, of each where there is something to fit to.
   static void fit(Road* const* roads, int n);
 
+  // Of a refresh: reads what changed since the fit alone, if it can and that is less than half of the
+  // table's blocks; false: it is to be read as any other (changed_fit.cpp).
+  bool read_changed(Relation relation);
+
   // Of one alone: reads and ends it; fits.
   void read(Relation relation, const ScanOptions& options, bool to_store);
   void fit();
@@ -82,6 +86,9 @@ class Road {
   // Of those that kept a scan's snapshot, the densities of the table's last blocks.
   static void fit_last_blocks(Road* const* roads, int n, Relation relation);
   static void fit_stretch(Road* const* roads, int n, Relation relation, const KeptStretch& stretch);
+  bool read_changed(Relation relation, const StoredDensity& stored, const StretchReader& kept,
+                    const Proof& now);
+  List* put_together(List* stretches, double blocks) const;
   bool has_exact_sums() const { return estimate_->sums().sums > 0; }
   void fit_alone();
   void store(const DensityRequest& request, const Estimate& estimate, List* stretches,

@@ -94,6 +94,7 @@ int64 store_value(const DensityRequest& request, const Counters& counters, const
                   Datum density, const char* model, double scan_ms, DensityFit* fit) {
   const kde::Header* header = density_from_datum(density, nullptr);
   *fit = {};
+  fit->blocks_read = -1;
   FitRecord& record = fit->record;
   record.density = reinterpret_cast<struct varlena*>(DatumGetPointer(density));
   record.request = request.asked;

@@ -10,31 +10,20 @@ namespace kde_pg {
 namespace {
 
 // Tables that are covered whole, which is a second scan of them (512 MB), and of so many leaves, as
-// each takes some milliseconds; of others the last sixteenth of the newest leaves.
+// each takes a fraction of a millisecond; of others the last sixteenth of the newest leaves.
 constexpr double kMostCovered = 65536;
-constexpr int kMostLeavesCovered = 256;
+constexpr int kMostLeavesCovered = 2048;
 constexpr BlockNumber kShare = 16;
+// The newest, whose ends rows come to.
 constexpr int kMostLeaves = 16;
 // What is covered before the last blocks is in some so many stretches, of so many blocks at least.
 constexpr double kStretches = 64;
 constexpr BlockNumber kLeastBlocks = 64;
 constexpr BlockNumber kGrowth = 4;
 
-KeptStretch* new_stretch(const ProofLeaf& leaf, BlockNumber first, BlockNumber end) {
+KeptStretch* new_stretch(Oid leaf, BlockNumber first, BlockNumber end) {
   auto* out = static_cast<KeptStretch*>(palloc0(sizeof(KeptStretch)));
-  *out = {leaf.relation, first, end, nullptr, 0, nullptr};
-  return out;
-}
-
-// A leaf's last blocks, so many, in their order.
-List* last_blocks(const ProofLeaf& leaf, BlockNumber most) {
-  List* out = NIL;
-  BlockNumber end = leaf.blocks;
-  for (BlockNumber length = 1; end > leaf.blocks - most; length *= kGrowth) {
-    const BlockNumber first = leaf.blocks - Min(length, most);
-    out = lcons(new_stretch(leaf, first, end), out);
-    end = first;
-  }
+  *out = {leaf, first, end, nullptr, 0, nullptr};
   return out;
 }
 
@@ -47,19 +36,49 @@ bool may_have_stretches(const DensityRequest& request) {
           read_column_method(request.asked.method) == kde::Method::automatic);
 }
 
-List* stretches_of(const Proof& proof) {
+double blocks_of(const Proof& proof) {
   double blocks = 0;
   for (int i = 0; i < proof.leaves; ++i) blocks += proof.leaf[i].blocks;
+  return blocks;
+}
+
+BlockNumber longest_stretch(double blocks) {
+  return static_cast<BlockNumber>(Max(kLeastBlocks, blocks / kStretches));
+}
+
+void add_stretches(List** out, Oid leaf, BlockNumber first, BlockNumber end, BlockNumber longest) {
+  List* before = NIL;
+  for (BlockNumber begin = end, length = 1; begin > first; length = (kGrowth - 1) * (end - begin)) {
+    const BlockNumber last = begin;
+    begin = last - Min(Min(length, longest), last - first);
+    before = lcons(new_stretch(leaf, begin, last), before);
+  }
+  *out = list_concat(*out, before);
+}
+
+bool are_better_one(const KeptStretch& a, const KeptStretch& b, BlockNumber end,
+                    BlockNumber longest) {
+  const BlockNumber both = b.end - a.first;
+  return a.leaf == b.leaf && a.end == b.first && both <= longest &&
+         kGrowth * both <= (kGrowth - 1) * (end - a.first);
+}
+
+List* stretches_of(const Proof& proof) {
+  const double blocks = blocks_of(proof);
   const bool all = blocks <= kMostCovered && proof.leaves <= kMostLeavesCovered;
-  const auto each = static_cast<BlockNumber>(Max(kLeastBlocks, blocks / kStretches));
+  const BlockNumber longest = longest_stretch(blocks);
   List* out = NIL;
   const uint64 seed = new_hash_seed();
-  for (int i = all ? 0 : Max(proof.leaves - kMostLeaves, 0); i < proof.leaves; ++i) {
+  const int newest = Max(proof.leaves - kMostLeaves, 0);
+  for (int i = all ? 0 : newest; i < proof.leaves; ++i) {
     const ProofLeaf& leaf = proof.leaf[i];
-    const BlockNumber last = Min(leaf.blocks, Max(leaf.blocks / kShare, kLeastBlocks));
-    for (BlockNumber first = 0; all && first < leaf.blocks - last; first += each)
-      out = lappend(out, new_stretch(leaf, first, Min(first + each, leaf.blocks - last)));
-    out = list_concat(out, last_blocks(leaf, last));
+    const BlockNumber first =
+        all ? 0 : leaf.blocks - Min(leaf.blocks, Max(leaf.blocks / kShare, kLeastBlocks));
+    // A leaf that is none of the newest and no longer than a stretch is one.
+    if (i < newest && leaf.blocks <= longest && leaf.blocks > 0)
+      out = lappend(out, new_stretch(leaf.relation, first, leaf.blocks));
+    else
+      add_stretches(&out, leaf.relation, first, leaf.blocks, longest);
   }
   for (KeptStretch* stretch : of_list<KeptStretch>(out)) stretch->seed = seed;
   return out;

@@ -15,7 +15,7 @@
 #include "pg/catalog/cache.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/extension_lock.h"
-#include "pg/plain_sql/changed_stretches.h"
+#include "pg/read/changed_stretches.h"
 #include "pg/plain_sql/query_box.h"
 #include "pg/plain_sql/query_datum.h"
 #include "pg/plain_sql/group_keys.h"
@@ -160,12 +160,30 @@ class PlainAnswering {
       return refuse(PlainOutcome::unproven);
     }
     if (state_.out.changed_rows > 0 && state_.asked.rest != nullptr &&
-        find_changed_stretches(cached, plan_.key.relation, fit_.density_id, &changed_)) {
+        find_changed_stretches(cached)) {
       if (changed_.any()) tally_ = &own_tally_;
       state_.out.changed_rows = 0;
     }
     rows_.options.changed_rows = std::max(rows_.options.changed_rows, state_.out.changed_rows);
     return true;
+  }
+
+  // And of each that changed what it had.
+  bool find_changed_stretches(const CachedDensity& cached) {
+    const Oid extension = hold_extension_at_once();
+    if (!OidIsValid(extension)) return false;
+    bool found = false;
+    const auto read = [&](const StretchReader& kept) {
+      found = find_changed(plan_.key.relation, cached.proof, kept, option_approximate_scan_blocks,
+                           Moved::unchanged, &changed_);
+      had_ = static_cast<struct varlena**>(
+          palloc0(sizeof(struct varlena*) * static_cast<Size>(changed_.n + 1)));
+      for (int i = 0; found && i < changed_.n; ++i)
+        if (changed_.is_changed(i)) had_[i] = kept.density(changed_.number[i]);
+    };
+    read_stretches(cached.version, fit_.density_id, GetActiveSnapshot(), read);
+    release_extension(extension);
+    return found;
   }
 
   void answer_what_did_not_change() {
@@ -174,12 +192,13 @@ class PlainAnswering {
       Stretch& changed = changed_.stretch[i];
       if (!changed.changed) continue;
       bool is_touched = changed.runs == NIL;
-      if (changed_.density[i] != nullptr) {
-        PlainAnswering stretch(state_.asked, changed_.density[i], tally_);
+      if (had_[i] != nullptr) {
+        PlainAnswering stretch(state_.asked, had_[i], tally_);
         is_touched |= stretch.take_out();
         state_.out.outcome = stretch.answers().outcome;
         state_.out.detail = stretch.answers().detail;
       }
+      if (changed.gone) continue;
       to_read_ = is_touched ? lappend(to_read_, &changed) : list_concat(to_read_, changed.runs);
     }
   }
@@ -518,6 +537,8 @@ class PlainAnswering {
   PlainTally* tally_ = nullptr;  // null: answers are rows at once
   bool out_ = false;             // they are taken out of it
   ChangedStretches changed_;
+  struct varlena** had_ =
+      nullptr;           // densities of those that changed; null: there is nothing in one
   List* to_read_ = NIL;  // Stretch*
   kde::AnyDensity density_;
   AnsweringFit fit_;

@@ -182,7 +182,42 @@ Unproven for_leaves(Oid relation, Visit visit) {
   return why;
 }
 
+// The same beside those of a proof. Calls same(rel, then) for each that is one of these, in the same
+// file; gone(then) for others of it, came(rel) for others of the tree.
+template <typename Same, typename Gone, typename Came>
+Unproven match_leaves(Oid relation, const Proof& proof, Same same, Gone gone, Came came) {
+  int seen = 0;
+  const Unproven why = for_leaves(relation, [&](Relation rel) -> Unproven {
+    if (const Unproven not_proven = why_not_proven(rel); not_proven != Unproven::no)
+      return not_proven;
+    while (seen < proof.leaves && proof.leaf[seen].relation < RelationGetRelid(rel))
+      gone(proof.leaf[seen++], Unproven::other_leaves);
+    if (seen == proof.leaves || proof.leaf[seen].relation != RelationGetRelid(rel))
+      return came(rel, Unproven::other_leaves);
+    const ProofLeaf& then = proof.leaf[seen++];
+    if (then.file == file_of(rel)) return same(rel, then);
+    gone(then, Unproven::other_file);
+    return came(rel, Unproven::other_file);
+  });
+  while (why == Unproven::no && seen < proof.leaves)
+    gone(proof.leaf[seen++], Unproven::other_leaves);
+  return why;
+}
+
 // ------------------------------------------------------------------------------------ judgements
+
+// Blocks that came.
+void add_blocks(Relation rel, BlockNumber first, BlockNumber end, Headers* headers, Sum* sum) {
+  const BlockNumber added = end - first;
+  const double most = static_cast<double>(added) * rows_a_block(RelationGetDescr(rel));
+  sum->added += added;
+  if (added > 0 && added <= headers->left) {
+    headers->left -= added;
+    sum->rows += Min(count_line_pointers(rel, first, end), most);
+  } else {
+    sum->rows += most;
+  }
+}
 
 // Of a leaf whose file is the same: adds to *sum. *headers: those that may yet be read.
 void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, Headers* headers,
@@ -200,14 +235,7 @@ void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, Headers
   sum->rows += unproven * Max(then.rows_a_block, each_now);
   sum->unproven += unproven;
   sum->blocks += then.blocks;
-  const BlockNumber added = now - same;
-  sum->added += added;
-  if (added > 0 && added <= headers->left) {
-    headers->left -= added;
-    sum->rows += Min(count_line_pointers(rel, same, now), static_cast<double>(added) * each_now);
-  } else {
-    sum->rows += static_cast<double>(added) * each_now;
-  }
+  add_blocks(rel, same, now, headers, sum);
 }
 
 Judgement unknown(Unproven why) {
@@ -223,23 +251,33 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
   Unproven why = Unproven::no;
   Relation root = open_member(OidIsValid(columns_of) ? columns_of : relation, &why);
   if (root == nullptr) return unknown(why != Unproven::no ? why : Unproven::other_leaves);
-  int seen = 0;
-  why = for_leaves(relation, [&](Relation rel) -> Unproven {
-    if (const Unproven not_proven = why_not_proven(rel); not_proven != Unproven::no)
-      return not_proven;
-    if (seen == proof.leaves || proof.leaf[seen].relation != RelationGetRelid(rel))
-      return Unproven::other_leaves;
-    const ProofLeaf& then = proof.leaf[seen++];
-    if (then.file != file_of(rel)) return Unproven::other_file;
-    if (then.columns != hash_columns(RelationGetDescr(root), proof, RelationGetDescr(rel)))
-      return Unproven::other_columns;
-    judge_leaf(rel, then, proof, &headers, sum);
-    return Unproven::no;
-  });
+  double gone = 0;
+  Unproven other = Unproven::no;  // why leaves are not those of then
+  why = match_leaves(
+      relation, proof,
+      [&](Relation rel, const ProofLeaf& then) -> Unproven {
+        if (then.columns != hash_columns(RelationGetDescr(root), proof, RelationGetDescr(rel)))
+          return Unproven::other_columns;
+        judge_leaf(rel, then, proof, &headers, sum);
+        return Unproven::no;
+      },
+      [&](const ProofLeaf& then, Unproven what) {
+        other = what;
+        gone += then.blocks;
+        sum->rows += static_cast<double>(then.blocks) * then.rows_a_block;
+        sum->unproven += then.blocks;
+        sum->blocks += then.blocks;
+      },
+      [&](Relation rel, Unproven what) -> Unproven {
+        other = what;
+        add_blocks(rel, 0, RelationGetNumberOfBlocks(rel), &headers, sum);
+        return Unproven::no;
+      });
   close_member(root);
   sum->put_off = headers.put_off;
   if (why != Unproven::no) return unknown(why);
-  if (seen != proof.leaves) return unknown(Unproven::other_leaves);
+  // Of a table that is another for the most part a bound says nothing.
+  if (2 * (gone + (other == Unproven::no ? 0 : sum->added)) > sum->blocks) return unknown(other);
   Judgement out;
   if (sum->rows == 0) {
     out.changed = Changed::nothing;
@@ -457,57 +495,110 @@ void add_block(List** runs, Oid leaf, BlockNumber block) {
     *runs = lappend(*runs, new (palloc(sizeof(Stretch))) Stretch{leaf, block, block + 1, true});
 }
 
-bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n) {
-  // Those of a page of the map: where no VACUUM comes, the exact plan reads as many blocks sooner.
-  constexpr double kMostClear = 32672;
+namespace {
+
+// Which of a leaf's stretches have a block that is not proven.
+class ChangedOfLeaf {
+ public:
+  ChangedOfLeaf(Relation rel, const ProofLeaf& then, Stretch* begin, Stretch* end)
+      : rel_(rel), now_(RelationGetNumberOfBlocks(rel)), then_(then), begin_(begin), end_(end) {
+    // Those that VACUUM cut off are no more what they were.
+    for (Stretch* s = begin_; s < end_; ++s) {
+      if (s->end == InvalidBlockNumber) s->end = Max(s->first, now_);
+      s->changed = s->end > s->first && s->end > Min(now_, then_.blocks);
+    }
+  }
+
+  Unproven look(const Noted& noted, Headers* headers, Sum* sum) {
+    // Those of a page of the map: where no VACUUM comes, the exact plan reads as many blocks sooner.
+    constexpr double kMostClear = 32672;
+    const BlockNumber same = Min(then_.blocks, now_);
+    // A judgement may be older than the last VACUUM.
+    (void)count_unproven(rel_, same, noted, headers, sum);
+    Stretch* at = begin_;
+    const auto note = [&](BlockNumber block) {
+      if (at == end_ || block < at->first) at = begin_;
+      while (at < end_ && at->end <= block) ++at;
+      if (at == end_ || block < at->first) return false;
+      add_block(&at->runs, then_.relation, block);
+      return at->changed = true;
+    };
+    if (!for_unproven(rel_, same, noted, sum->clear <= kMostClear, note))
+      return Unproven::being_changed;
+    // Stretches of a leaf have no gaps between them.
+    const BlockNumber end = Max(then_.blocks, now_);
+    return same == end || (holds(same) && holds(end - 1)) ? Unproven::no : Unproven::being_changed;
+  }
+
+  bool any() const {
+    return std::any_of(begin_, end_, [](const Stretch& s) { return s.changed; });
+  }
+
+ private:
+  bool holds(BlockNumber block) const {
+    return std::any_of(begin_, end_,
+                       [&](const Stretch& s) { return s.first <= block && block < s.end; });
+  }
+
+  Relation rel_;
+  BlockNumber now_;
+  const ProofLeaf& then_;
+  Stretch *begin_, *end_;
+};
+
+// A leaf's stretches; false: they are not all of it.
+bool note_gone(const ProofLeaf& then, Stretch* begin, Stretch* end) {
+  BlockNumber at = 0;
+  for (Stretch* s = begin; s < end; ++s) {
+    if (s->first != at) return false;
+    if (s->end == InvalidBlockNumber) s->end = s->first;
+    s->changed = s->gone = s->end > s->first;
+    at = s->end;
+  }
+  return at == then.blocks;
+}
+
+}  // namespace
+
+bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, List** came) {
   if (why_unknown(proof) != Unproven::no || snapshots_may_age()) return false;
   const Noted noted = {proof.lsn, proof.all_set, proof.all_ended};
   Headers headers = kHeadersOfRest;
   Sum sum;
-  int seen = 0, k = 0;
-  const Unproven why = for_leaves(relation, [&](Relation rel) -> Unproven {
-    const Oid leaf = RelationGetRelid(rel);
-    if (seen == proof.leaves || proof.leaf[seen].relation != leaf) return Unproven::other_leaves;
-    const ProofLeaf& then = proof.leaf[seen++];
-    if (then.file != file_of(rel)) return Unproven::other_file;
-    while (k < n && stretch[k].leaf < leaf) ++k;
-    const int first = k;
-    const BlockNumber now = RelationGetNumberOfBlocks(rel);
-    // Those that VACUUM cut off are no more what they were.
-    for (; k < n && stretch[k].leaf == leaf; ++k) {
-      Stretch& s = stretch[k];
-      if (s.end == InvalidBlockNumber) s.end = Max(s.first, now);
-      s.changed = s.end > s.first && s.end > Min(now, then.blocks);
-    }
-    int at = first;
-    const auto note = [&](BlockNumber block) {
-      if (at == k || block < stretch[at].first) at = first;
-      while (at < k && stretch[at].end <= block) ++at;
-      if (at == k || block < stretch[at].first) return false;
-      add_block(&stretch[at].runs, leaf, block);
-      return stretch[at].changed = true;
-    };
-    const BlockNumber same = Min(then.blocks, now);
-    // A judgement may be older than the last VACUUM.
-    (void)count_unproven(rel, same, noted, &headers, &sum);
-    if (!for_unproven(rel, same, noted, sum.clear <= kMostClear, note))
-      return Unproven::being_changed;
-    const auto holds = [&](BlockNumber block) {
-      for (int i = first; i < k; ++i)
-        if (stretch[i].first <= block && block < stretch[i].end) return true;
-      return false;
-    };
-    // Stretches of a leaf have no gaps between them.
-    const BlockNumber end = Max(then.blocks, now);
-    // Its lock is kept: what is read of it is read later.
-    for (int i = first; i < k; ++i) {
-      if (!stretch[i].changed) continue;
-      if (!ConditionalLockRelationOid(leaf, AccessShareLock)) return Unproven::being_changed;
-      break;
-    }
-    return same == end || (holds(same) && holds(end - 1)) ? Unproven::no : Unproven::being_changed;
-  });
-  return why == Unproven::no && seen == proof.leaves;
+  bool all_known = true;
+  Stretch *at = stretch, *const end = stretch + n;
+  const auto those_of = [&](const ProofLeaf& leaf) {
+    while (at < end && at->leaf < leaf.relation) ++at;
+    Stretch* const begin = at;
+    while (at < end && at->leaf == leaf.relation) ++at;
+    return begin;
+  };
+  // Its lock is kept: what is read of it is read later.
+  const auto keep_locked = [](Oid leaf) {
+    return ConditionalLockRelationOid(leaf, AccessShareLock) ? Unproven::no
+                                                             : Unproven::being_changed;
+  };
+  const Unproven why = match_leaves(
+      relation, proof,
+      [&](Relation rel, const ProofLeaf& then) -> Unproven {
+        Stretch* const begin = those_of(then);
+        ChangedOfLeaf changed(rel, then, begin, at);
+        if (const Unproven other = changed.look(noted, &headers, &sum); other != Unproven::no)
+          return other;
+        return changed.any() ? keep_locked(then.relation) : Unproven::no;
+      },
+      [&](const ProofLeaf& then, Unproven) {
+        Stretch* const begin = those_of(then);
+        all_known = note_gone(then, begin, at) && all_known;
+      },
+      [&](Relation rel, Unproven) -> Unproven {
+        const Oid leaf = RelationGetRelid(rel);
+        const BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+        if (blocks > 0)
+          *came = lappend(*came, new (palloc(sizeof(Stretch))) Stretch{leaf, 0, blocks, true});
+        return keep_locked(leaf);
+      });
+  return why == Unproven::no && all_known;
 }
 
 bool is_unchanged(Oid relation, const Proof& proof, Oid columns_of) {

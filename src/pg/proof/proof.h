@@ -165,6 +165,8 @@ struct Stretch {
   Oid leaf;
   BlockNumber first, end;
   bool changed = false;
+  bool gone =
+      false;  // it changed, as its leaf is none any more, or another file: nothing is left of it
   List* runs = NIL;  // Stretch*, of blocks that are not proven
 };
 
@@ -174,10 +176,11 @@ void add_block(List** runs, Oid leaf, BlockNumber block);
 // Where a judgement says that rows changed, under the same snapshot: which of those stretches, in the
 // order of their leaves and blocks, have a block that is not proven, and what came behind them.
 // stretch: the last of a leaf, whose end is not known (InvalidBlockNumber), gets it, and is changed
-// where it has a block; then it has no runs. Leaves with such stretches stay locked until the
-// transaction ends. False: others changed, too, or nobody knows. Beside a judgement's it reads the
-// headers of blocks whose bits are clear, if they are no more than 32,672.
-bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n);
+// where it has a block; then it has no runs. *came: leaves that were none then, or other files, each
+// a Stretch* of all its blocks. Leaves with such stretches stay locked until the transaction ends.
+// False: others changed, too, or nobody knows. Beside a judgement's it reads the headers of blocks
+// whose bits are clear, if they are no more than 32,672.
+bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, List** came);
 
 // Whether nothing changed, for who has time: reads as many headers as may prove it, up to the first
 // that does not.

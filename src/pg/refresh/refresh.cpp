@@ -173,7 +173,7 @@ void decide(Work* work, const RefreshHow& how, Relation relation, int64 seed) {
     if (!staleness.due()) result->reason = "asked for";
     KDE_FAULT("refresh.stale");
     work->request = request_of(&work->locked, relation, seed);
-    work->request.every_part = how.force || staleness.anew();
+    work->request.every_part = staleness.anew();
     work->has_road = begin_road(work->request, relation, &work->road);
     work->due = true;
   }
@@ -206,6 +206,7 @@ void end_refresh(Work* work) {
   owner.begin(relation);
   DensityFit fit;
   fit_density(work->request, relation, work->has_road ? &work->road : nullptr, &fit);
+  work->result.blocks_read = fit.blocks_read;
   work->result.total_ms = cost_of(fit.record);
   work->result.action = RefreshAction::refitted;
   KDE_FAULT("refresh.refitted");
@@ -383,9 +384,30 @@ int room_of(const Work& work) {
   return key.groups > 0 || is_category(key, 0) ? 2 : 1;
 }
 
+// Reads for each of them what changed, where that is little of the table. Whatever comes between, the
+// rows are then read as any other's.
+void read_changed(Work** works, int n, const RefreshHow& how) {
+  for (int i = 0; i < n; ++i) {
+    Work* work = works[i];
+    if (!work->has_road) continue;
+    const ErrorData* error = attempt(how, *work->item, 1, [&] {
+      Relation relation = relation_open(work->item->relation, NoLock);
+      AsOwner owner;
+      owner.begin(relation);
+      progress_begin(work->request.key, Operation::refresh);
+      work->road.read_changed(relation);
+      progress_end();
+      owner.end();
+      relation_close(relation, NoLock);
+    });
+    if (error != nullptr) work->road.begin_again();
+  }
+}
+
 // Reads for those of them that are due. What failed before is left alone, so that it disturbs no
 // others again.
 void read_due(Work** works, int n, const RefreshHow& how) {
+  read_changed(works, n, how);
   auto** together = static_cast<Work**>(palloc(sizeof(Work*) * n));
   int size = 0;
   for (int i = 0; i < n; ++i)

@@ -28,6 +28,7 @@ struct RefreshResult {
   DensityKey key;      // without analysed trees
   const char* reason;  // why stale, why skipped, or the error
   int64 changed_rows;  // -1: unknown
+  int64 blocks_read;   // of the table
   double total_ms;
   int sqlstate;      // of failed
   const char* hint;  // of the error, if it has one that the caller may see

@@ -20,12 +20,14 @@ namespace {
 
 void put_result(const ResultRows& rows, const RefreshResult& result) {
   const bool has_key = result.key.columns > 0;
+  const bool refitted = result.action == RefreshAction::refitted;
   rows.put(result.key.relation,
            Field(has_key, has_key ? PointerGetDatum(column_names_of(result.key)) : 0),
            has_key && result.key.has_filter() ? result.key.filter : nullptr,
            refresh_action_name(result.action), result.reason,
            Field(result.changed_rows >= 0, result.changed_rows),
-           Field(result.action == RefreshAction::refitted, result.total_ms));
+           Field(refitted && result.blocks_read >= 0, result.blocks_read),
+           Field(refitted, result.total_ms));
 }
 
 // Whether kde_refresh_all() looks at a density, whose table the caller may refresh.
@@ -125,7 +127,7 @@ Datum kde_refresh(PG_FUNCTION_ARGS) {
   check_may_write("kde_refresh()");
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, "force");
-  const ResultRows rows = begin_rows(fcinfo, 7);
+  const ResultRows rows = begin_rows(fcinfo, 8);
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   RefreshHow how;

@@ -17,7 +17,7 @@ CREATE FUNCTION rides(first bigint, last bigint) RETURNS TABLE (id bigint, at ti
 CREATE TABLE ride (id bigint, at timestamptz NOT NULL, day date NOT NULL, region text, status text NOT NULL, qty integer,
   amount numeric(12,2), cost numeric, weight double precision, noted timestamp);
 CREATE TABLE tree (LIKE ride) PARTITION BY RANGE (at);
-CREATE TABLE early PARTITION OF tree FOR VALUES FROM (MINVALUE) TO ('2026-03-01');
+CREATE TABLE early PARTITION OF tree FOR VALUES FROM ('2026-01-01') TO ('2026-03-01');
 -- Its columns are in another order.
 CREATE TABLE late (note text, region text, noted timestamp, weight double precision, cost numeric, amount numeric(12,2), gone integer, qty integer,
   status text NOT NULL, day date NOT NULL, at timestamptz NOT NULL, id bigint);
@@ -90,6 +90,12 @@ BEGIN
   RETURN NEXT format('%s: %s of %s answered', step, answered, n);
 END $$;
 
+-- How many densities, and of how many no more was read than half of the table, and twice what changed.
+CREATE FUNCTION refresh(changed integer) RETURNS text LANGUAGE sql AS $$
+  SELECT format('%s refreshed, %s by what changed', count(*), count(*) FILTER (WHERE 2 * r.blocks_read < t.blocks AND r.blocks_read <= 2 * changed))
+  FROM (SELECT root, (SELECT sum(pg_relation_size(relid)) FROM (SELECT root AS relid UNION SELECT relid FROM pg_partition_tree(root)) AS m) / 8192 AS blocks FROM unnest('{ride,tree}'::regclass[]) AS root) AS t,
+    kde_refresh(root, force => true) AS r $$;
+
 SELECT fit();
 SELECT say('fitted');
 INSERT INTO ride SELECT * FROM rides(20001, 20001);
@@ -145,7 +151,56 @@ SELECT say('the first row deleted');
 SET kde_aqp.approximate_scan_size = 0;
 SELECT say('nothing read');
 RESET kde_aqp.approximate_scan_size;
-SELECT count(*) FROM unnest('{ride,tree}'::text[]) AS t, kde_refresh(t, force => true);
+SELECT refresh(300);
+SELECT say('refreshed');
+VACUUM ride, tree;
+SELECT refresh(0);
+INSERT INTO ride SELECT * FROM rides(22001, 22200);
+INSERT INTO tree SELECT * FROM rides(22001, 22200);
+SELECT refresh(60);
+SELECT say('refreshed what came');
+UPDATE ride SET region = 'east', qty = qty + 1, status = 'sent' WHERE id BETWEEN 22100 AND 22110;
+UPDATE tree SET region = 'east', qty = qty + 1, status = 'sent' WHERE id BETWEEN 22100 AND 22110;
+SELECT refresh(60);
+SELECT say('refreshed what changed');
+-- The greatest and the least values, and a group, are gone.
+DELETE FROM ride WHERE at > '2026-04-18' OR qty = 49 OR region = 'moved';
+DELETE FROM tree WHERE at > '2026-04-18' OR qty = 49 OR region = 'moved';
+VACUUM ride, tree;
+SELECT refresh(0);
+SELECT say('refreshed what went');
+DO $$ BEGIN
+  FOR i IN 1 .. 12 LOOP
+    INSERT INTO ride SELECT * FROM rides(22200 + i * 40, 22239 + i * 40);
+    INSERT INTO tree SELECT * FROM rides(22200 + i * 40, 22239 + i * 40);
+    COMMIT;
+    PERFORM refresh(0);
+    COMMIT;
+  END LOOP;
+END $$;
+SELECT say('refreshed as it grows');
+-- Leaves come and go.
+CREATE TABLE older (LIKE ride);
+INSERT INTO older SELECT id, at - interval '60 days', day - 60, region, status, qty, amount, cost, weight, noted FROM rides(1, 900);
+ALTER TABLE tree ATTACH PARTITION older FOR VALUES FROM (MINVALUE) TO ('2026-01-01');
+SELECT say('a leaf came');
+SELECT refresh(60);
+SELECT say('refreshed');
+ALTER TABLE tree DETACH PARTITION older;
+SELECT say('it went');
+SELECT refresh(0);
+SELECT say('refreshed');
+ALTER TABLE tree ATTACH PARTITION older FOR VALUES FROM (MINVALUE) TO ('2026-01-01');
+SELECT refresh(60);
+TRUNCATE older;
+INSERT INTO older SELECT id, at - interval '90 days', day - 90, region, status, qty, amount, cost, weight, noted FROM rides(5, 10);
+SELECT say('others are in it');
+SELECT refresh(1);
+VACUUM FULL older;
+SELECT say('it was written anew');
+DROP TABLE older;
+SELECT say('it was dropped');
+SELECT refresh(0);
 SELECT say('refreshed');
 -- Of nothing that a density knows: the rows of the blocks are the same, whichever they lie in.
 UPDATE ride SET id = id + 100000 WHERE id % 50 = 7;

@@ -1,0 +1,346 @@
+// A refresh that reads what changed alone. Of a table's blocks stretches have densities of their own
+// (stretch_fit.h), and cells of all of them are of one grid, so they are added and taken out:
+//
+//   density now = density then - the changed stretches then + those and what came now
+//
+// What the visibility map proves (proof/proof.h) is not read. A leaf that was attached is read whole,
+// of one that is gone its stretches are taken out. Where that cannot be told exactly (values beside
+// cells, groups that share a list, a greatest value that is gone) all rows are read.
+#include "pg/aggregate/aggregate_memory.h"
+#include "pg/base/interrupts.h"
+#include "pg/base/options.h"
+#include "pg/base/owned.h"
+#include "pg/catalog/as_fitted.h"
+#include "pg/catalog/planned_rows.h"
+#include "pg/catalog/read_counters.h"
+#include "pg/fit/column_fit.h"
+#include "pg/fit/road.h"
+#include "pg/fit/stretch_fit.h"
+#include "pg/read/changed_stretches.h"
+#include "pg/read/row_reader.h"
+#include "pg/type/density_datum.h"
+
+extern "C" {
+#include "access/table.h"
+#include "catalog/pg_inherits.h"
+#include "utils/snapmgr.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// Beyond, one scan of all is as fast. What a fit takes is for the most part its own work on the rows,
+// so that it is as much of several densities.
+constexpr double kMostShare = 0.5;
+
+const kde::Header* header_of(struct varlena* density) {
+  return density_from_datum(PointerGetDatum(density), nullptr);
+}
+
+// Whether the same rows may give other values, or others pass the filter, at another time.
+bool is_of_its_time(const DensityKey& key) {
+  bool is = contain_mutable_functions(key.condition);
+  for (int i = 0; i < key.all(); ++i)
+    is = is || contain_mutable_functions(key.column[i].expression);
+  return is;
+}
+
+// Of densities. No row comes by itself.
+class AddedEstimate final : public LineEstimate {
+ public:
+  AddedEstimate(const DensityRequest& request, MemoryContext context) : LineEstimate(request) {
+    const kde::Chain chain = chain_of(request.key, request.asked);
+    options_.method = kde::Method::automatic;
+    cells_ = Owned<kde::OwnedGridCells>::create(context, chain, request.key.measures);
+    if (request.key.groups > 0)
+      groups_ = new (MemoryContextAlloc(context, sizeof(kde::GridGroups)))
+          kde::GridGroups(memory_of(context), chain, request.key.measures);
+  }
+
+  kde::Status add(const kde::Header& density, const kde::GridCells::Without& without) {
+    if (kde::Status s = (*cells_)->add(density, without); !s.ok()) return s;
+    return groups_ != nullptr ? groups_->add(density, without) : kde::Status::success();
+  }
+
+  kde::Status add(const double*, uint16) noexcept override {
+    return kde::Status::error(kde::Code::internal, "a row among densities");
+  }
+  kde::Status begin_block() noexcept override { return kde::Status::success(); }
+  kde::Status finish(const kde::Control&) noexcept override {
+    if (kde::Status s = (*cells_)->settle(); !s.ok()) return s;
+    sample_.totals = (*cells_)->totals();
+    sample_.specials = (*cells_)->specials();
+    return kde::Status::success();
+  }
+  kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
+                  const kde::Control& control) noexcept override {
+    set_options(types, read, engine);
+    const kde::GridBytes bytes = grid_bytes();
+    if (kde::Status s = kde::fit_cells(&**cells_, options_, bytes, control, &density_, &report_);
+        !s.ok() || groups_ == nullptr)
+      return s;
+    return groups_->append(options_, kde::GroupsBytes::of(bytes), control, &density_, &of_groups_);
+  }
+  void describe(DensityFit* fit) const override {
+    LineEstimate::describe(fit);
+    if (groups_ != nullptr) describe_groups(of_groups_, kde::GroupsBytes::of(grid_bytes()), fit);
+  }
+
+ private:
+  kde::OwnedGridCells* cells_ = nullptr;
+  kde::GridGroups* groups_ = nullptr;
+  kde::GroupsReport of_groups_;
+};
+
+// What is to be read, and what is left.
+struct Changes {
+  List* gone = NIL;    // densities, struct varlena*
+  List* left = NIL;    // KeptStretch*
+  List* wanted = NIL;  // KeptStretch*, without densities
+  bool all = true;     // there is nothing beside the stretches
+  double blocks = 0;   // of those wanted
+};
+
+const ProofLeaf* leaf_of(const Proof& proof, Oid relation) {
+  for (int i = 0; i < proof.leaves; ++i)
+    if (proof.leaf[i].relation == relation) return &proof.leaf[i];
+  return nullptr;
+}
+
+Changes changes_of(const Proof& then, const Proof& now, const StretchReader& kept,
+                   const ChangedStretches& found) {
+  Changes out;
+  const BlockNumber longest = longest_stretch(blocks_of(now));
+  double covered = 0;
+  for (int i = 0; i < found.n; ++i) {
+    const Stretch& s = found.stretch[i];
+    if (found.is_new(i)) {
+      out.blocks += s.end - s.first;
+      add_stretches(&out.wanted, s.leaf, s.first, s.end, longest);
+    }
+    if (!found.is_kept(i)) continue;
+    covered += s.end - s.first;
+    auto* stretch = static_cast<KeptStretch*>(palloc0(sizeof(KeptStretch)));
+    *stretch = {s.leaf, s.first, s.end, kept.density(found.number[i]), kept.seed(), nullptr};
+    if (!s.changed) {
+      stretch->hash = kept.hash(found.number[i]);
+      out.left = lappend(out.left, stretch);
+      continue;
+    }
+    if (stretch->density != nullptr) out.gone = lappend(out.gone, stretch->density);
+    stretch->density = nullptr;
+    if (s.gone) continue;
+    stretch->end = Min(s.end, leaf_of(now, s.leaf)->blocks);
+    if (stretch->first >= stretch->end) continue;
+    out.blocks += stretch->end - stretch->first;
+    out.wanted = lappend(out.wanted, stretch);
+  }
+  for (KeptStretch* stretch : of_list<KeptStretch>(out.wanted)) stretch->seed = kept.seed();
+  out.all = covered == blocks_of(then);
+  return out;
+}
+
+// Whether the leaves found are those of a proof that was noted beside.
+bool are_leaves_of(const Proof& now, const Proof& then, const ChangedStretches& found) {
+  for (int i = 0; i < found.n; ++i)
+    if (!found.stretch[i].gone && found.stretch[i].end > found.stretch[i].first &&
+        leaf_of(now, found.stretch[i].leaf) == nullptr)
+      return false;
+  for (int i = 0; i < now.leaves; ++i) {
+    const ProofLeaf* before = leaf_of(then, now.leaf[i].relation);
+    bool is = now.leaf[i].blocks == 0 || (before != nullptr && before->file == now.leaf[i].file);
+    for (int k = 0; !is && k < found.n; ++k)
+      is = found.stretch[k].leaf == now.leaf[i].relation && found.is_new(k) &&
+           found.stretch[k].first == 0;
+    if (!is) return false;
+  }
+  return true;
+}
+
+// Whether rows of all of them are read without a query.
+bool are_read_by_block(const DensityKey& key, Relation relation, List* stretches) {
+  Oid before = InvalidOid;
+  bool are = true;
+  for (const KeptStretch* stretch : of_list<const KeptStretch>(stretches)) {
+    if (stretch->leaf == before) continue;
+    before = stretch->leaf;
+    Relation leaf = table_open(before, NoLock);
+    are = are && !RowReader::needs_query(relation, key, leaf);
+    table_close(leaf, NoLock);
+  }
+  return are;
+}
+
+int compare_stretches(const ListCell* a, const ListCell* b) {
+  const auto* x = static_cast<const KeptStretch*>(lfirst(a));
+  const auto* y = static_cast<const KeptStretch*>(lfirst(b));
+  if (x->leaf != y->leaf) return x->leaf < y->leaf ? -1 : 1;
+  return x->first < y->first ? -1 : x->first > y->first ? 1 : 0;
+}
+
+// Adds what there is; false: it cannot be told exactly. Raises other errors.
+bool add(AddedEstimate* sum, struct varlena* density, const kde::GridCells::Without& without = {}) {
+  const kde::Status status = sum->add(*header_of(density), without);
+  if (status.code == kde::Code::too_large || status.code == kde::Code::invalid_format) {
+    ereport(DEBUG1, (errmsg_internal("all rows are read: %s", status.message)));
+    return false;
+  }
+  check_status(status, "add up densities");
+  return true;
+}
+
+const kde::Header** headers_of(List* stretches, int* n) {
+  auto** out = static_cast<const kde::Header**>(
+      palloc(sizeof(kde::Header*) * static_cast<Size>(list_length(stretches) + 1)));
+  for (const KeptStretch* stretch : of_list<const KeptStretch>(stretches))
+    if (stretch->density != nullptr) out[(*n)++] = header_of(stretch->density);
+  return out;
+}
+
+// The whole as it is now. Null: it cannot be told.
+AddedEstimate* add_up(const DensityRequest& request, MemoryContext context, struct varlena* then,
+                      const Changes& changes, List* came) {
+  auto* sum = Owned<AddedEstimate>::create(context, request, context);
+  auto** gone = static_cast<const kde::Header**>(
+      palloc(sizeof(kde::Header*) * static_cast<Size>(list_length(changes.gone) + 1)));
+  Size taken = 0;
+  for (struct varlena* density : of_list<struct varlena>(changes.gone))
+    gone[taken++] = header_of(density);
+  int known = 0;
+  List* others = list_concat(list_copy(changes.left), came);
+  const kde::Header** other = headers_of(others, &known);
+  const kde::GridCells::Without without = {
+      {gone, taken}, {other, static_cast<Size>(known)}, changes.all};
+  if (!add(sum, then, without)) return nullptr;
+  for (const KeptStretch* stretch : of_list<const KeptStretch>(came))
+    if (stretch->density != nullptr && !add(sum, stretch->density)) return nullptr;
+  return sum;
+}
+
+// One of both, whose densities are added; null: they cannot be.
+KeptStretch* merged(const DensityRequest& request, const ColumnTypes& types,
+                    const kde::ReadShare& read, MemoryContext context, const KeptStretch& a,
+                    const KeptStretch& b) {
+  auto* out = static_cast<KeptStretch*>(palloc(sizeof(KeptStretch)));
+  *out = {a.leaf, a.first, b.end, a.density != nullptr ? a.density : b.density, a.seed, nullptr};
+  const Size blocks_of_a = a.end - a.first, blocks_of_b = b.end - b.first;
+  auto* hash = static_cast<uint64*>(palloc(sizeof(uint64) * (blocks_of_a + blocks_of_b)));
+  memcpy(hash, a.hash, sizeof(uint64) * blocks_of_a);
+  memcpy(hash + blocks_of_a, b.hash, sizeof(uint64) * blocks_of_b);
+  out->hash = hash;
+  if (a.density == nullptr || b.density == nullptr) return out;
+  DensityRequest own = request;
+  own.bytes = finer_bytes_of(*out);
+  auto* sum = Owned<AddedEstimate>::create(context, own, context);
+  if (!add(sum, a.density) || !add(sum, b.density)) return nullptr;
+  const kde::Control control = begin_core_work(1);
+  sum->check(sum->finish(control));
+  sum->check(sum->fit(types, read, chosen_engine(), control));
+  out->density =
+      reinterpret_cast<struct varlena*>(DatumGetPointer(density_to_datum(sum->density())));
+  return out;
+}
+
+}  // namespace
+
+// In their order, those that follow each other put together where that is better.
+List* Road::put_together(List* stretches, double blocks) const {
+  const BlockNumber longest = longest_stretch(blocks);
+  list_sort(stretches, compare_stretches);
+  List* out = NIL;
+  const int n = list_length(stretches);
+  BlockNumber end = 0;
+  for (int i = 0; i < n; ++i) {
+    CHECK_FOR_INTERRUPTS();
+    auto* stretch = static_cast<KeptStretch*>(list_nth(stretches, i));
+    if (i == 0 || static_cast<KeptStretch*>(llast(out))->leaf != stretch->leaf) {
+      int last = i;
+      while (last + 1 < n &&
+             static_cast<const KeptStretch*>(list_nth(stretches, last + 1))->leaf == stretch->leaf)
+        ++last;
+      end = static_cast<const KeptStretch*>(list_nth(stretches, last))->end;
+    } else {
+      const auto* before = static_cast<const KeptStretch*>(llast(out));
+      KeptStretch* both =
+          are_better_one(*before, *stretch, end, longest)
+              ? merged(*request_, types_, reading_.result, context_, *before, *stretch)
+              : nullptr;
+      if (both != nullptr) {
+        llast(out) = both;
+        continue;
+      }
+    }
+    out = lappend(out, stretch);
+  }
+  return out;
+}
+
+bool Road::read_changed(Relation relation, const StoredDensity& stored, const StretchReader& kept,
+                        const Proof& now) {
+  ChangedStretches found;
+  const double blocks = blocks_of(now);
+  if (kept.size() == 0 ||
+      !find_changed(RelationGetRelid(relation), stored.proof, kept, kMostShare * blocks,
+                    Moved::changed, &found) ||
+      !are_leaves_of(now, stored.proof, found))
+    return false;
+  const Changes changes = changes_of(stored.proof, now, kept, found);
+  if (changes.blocks > kMostShare * blocks ||
+      !are_read_by_block(request_->key, relation, changes.wanted))
+    return false;
+  ereport(DEBUG1, (errmsg_internal("reading %.0f of %.0f blocks that changed for 1 density",
+                                   changes.blocks, blocks)));
+  reading_.result = {};
+  reading_.result.every_row_read = true;
+  reading_.result.proof = now;
+  reading_.result.blocks_total = static_cast<int64>(blocks);
+  reading_.result.blocks_read = static_cast<int64>(changes.blocks);
+  reading_.result.snapshot = GetActiveSnapshot();
+  Road* const roads[] = {this};
+  for (const KeptStretch* stretch : of_list<const KeptStretch>(changes.wanted))
+    fit_stretch(roads, 1, relation, *stretch);
+  reading_.result.snapshot = nullptr;
+  stretches_of_column_ = NIL;
+  AddedEstimate* sum = add_up(*request_, context_, stored.value, changes, stretches_);
+  if (sum == nullptr) {
+    stretches_ = NIL;
+    return false;
+  }
+  stretches_ = put_together(list_concat(changes.left, stretches_), blocks);
+  estimate_ = sum;
+  return true;
+}
+
+bool Road::read_changed(Relation relation) {
+  const DensityRequest& request = *request_;
+  if (request.locked == nullptr || request.every_part || IsolationUsesXactSnapshot() ||
+      !may_have_stretches(request) || is_category(request.key, 0) ||
+      !request.locked->entry->proof.known || is_of_its_time(request.key) ||
+      changed_since_fit(request.key, request.locked->entry->fitted) != nullptr)
+    return false;
+  instr_time start;
+  INSTR_TIME_SET_CURRENT(start);
+  const Oid oid = RelationGetRelid(relation);
+  MemoryContext caller = MemoryContextSwitchTo(context_);
+  (void)find_all_inheritors(oid, AccessShareLock, nullptr);
+  const Counters counters = read_counters(oid);
+  const ProofBegun begun = begin_proof(oid);
+  PushActiveSnapshot(GetLatestSnapshot());
+  const StoredDensity stored = catalog_find(request.key, GetActiveSnapshot());
+  if (stored.value != nullptr && stored.id == request.locked->entry->id &&
+      !rows_are_elsewhere(relation)) {
+    const Proof now = note_proof(oid, GetActiveSnapshot(), &begun);
+    const auto read = [&](const StretchReader& kept) {
+      reading_.done = read_changed(relation, stored, kept, now);
+    };
+    if (now.known) read_stretches(stored.version, stored.id, GetActiveSnapshot(), read);
+  }
+  PopActiveSnapshot();
+  MemoryContextSwitchTo(caller);
+  counters_ = counters;
+  scan_ms_ = elapsed_ms(start);
+  return reading_.done;
+}
+
+}  // namespace kde_pg
