@@ -20,6 +20,7 @@ struct KeptStretch {
   struct varlena* density;  // null: there is no value in it
   uint64 seed;              // the same of all
   const uint64* hash;       // of each block (read/block_hash.h), by that seed
+  bool is_old;              // of a leaf that rows seldom come to; not stored
 };
 
 // Of a list of KeptStretch*, in that order, palloc'ed; null: there are none, or they take more than a

@@ -122,7 +122,7 @@ Changes changes_of(const Proof& then, const Proof& now, const StretchReader& kep
     if (!found.is_kept(i)) continue;
     covered += s.end - s.first;
     auto* stretch = static_cast<KeptStretch*>(palloc0(sizeof(KeptStretch)));
-    *stretch = {s.leaf, s.first, s.end, kept.density(found.number[i]), kept.seed(), nullptr};
+    *stretch = {s.leaf, s.first, s.end, kept.density(found.number[i]), kept.seed(), nullptr, false};
     if (!s.changed) {
       stretch->hash = kept.hash(found.number[i]);
       out.left = lappend(out.left, stretch);
@@ -223,7 +223,8 @@ KeptStretch* merged(const DensityRequest& request, const ColumnTypes& types,
                     const kde::ReadShare& read, MemoryContext context, const KeptStretch& a,
                     const KeptStretch& b) {
   auto* out = static_cast<KeptStretch*>(palloc(sizeof(KeptStretch)));
-  *out = {a.leaf, a.first, b.end, a.density != nullptr ? a.density : b.density, a.seed, nullptr};
+  *out = {a.leaf, a.first, b.end, a.density != nullptr ? a.density : b.density,
+          a.seed, nullptr, false};
   const Size blocks_of_a = a.end - a.first, blocks_of_b = b.end - b.first;
   auto* hash = static_cast<uint64*>(palloc(sizeof(uint64) * (blocks_of_a + blocks_of_b)));
   memcpy(hash, a.hash, sizeof(uint64) * blocks_of_a);

@@ -23,7 +23,7 @@ constexpr BlockNumber kGrowth = 4;
 
 KeptStretch* new_stretch(Oid leaf, BlockNumber first, BlockNumber end) {
   auto* out = static_cast<KeptStretch*>(palloc0(sizeof(KeptStretch)));
-  *out = {leaf, first, end, nullptr, 0, nullptr};
+  *out = {leaf, first, end, nullptr, 0, nullptr, false};
   return out;
 }
 
@@ -74,11 +74,12 @@ List* stretches_of(const Proof& proof) {
     const ProofLeaf& leaf = proof.leaf[i];
     const BlockNumber first =
         all ? 0 : leaf.blocks - Min(leaf.blocks, Max(leaf.blocks / kShare, kLeastBlocks));
-    // A leaf that is none of the newest and no longer than a stretch is one.
-    if (i < newest && leaf.blocks <= longest && leaf.blocks > 0)
-      out = lappend(out, new_stretch(leaf.relation, first, leaf.blocks));
-    else
+    if (i >= newest || leaf.blocks > longest) {
       add_stretches(&out, leaf.relation, first, leaf.blocks, longest);
+    } else if (leaf.blocks > 0) {
+      out = lappend(out, new_stretch(leaf.relation, first, leaf.blocks));
+      static_cast<KeptStretch*>(llast(out))->is_old = true;
+    }
   }
   for (KeptStretch* stretch : of_list<KeptStretch>(out)) stretch->seed = seed;
   return out;

@@ -10,9 +10,11 @@
 
 namespace kde_pg {
 
-// The newest rows are asked about by the minute; of longer stretches nothing finer is known of the whole
-// than cells that end where people ask.
-inline bool is_coarse(const KeptStretch& stretch) { return stretch.end - stretch.first > 64; }
+// The newest rows are asked about by the minute; of others nothing finer is known of the whole than
+// cells that end where people ask.
+inline bool is_coarse(const KeptStretch& stretch) {
+  return stretch.is_old || stretch.end - stretch.first > 64;
+}
 // Bytes beyond which there are no finer ones.
 inline Size finer_bytes_of(const KeptStretch& stretch) {
   return is_coarse(stretch) ? Size{4} << 10 : Size{128} << 10;
