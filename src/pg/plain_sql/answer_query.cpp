@@ -159,6 +159,10 @@ class PlainAnswering {
           psprintf("what changed since the fit is not known: %s", freshness.judgement.why);
       return refuse(PlainOutcome::unproven);
     }
+    if (set_of_leaves(cached.proof) != plan_.leaves) {
+      state_.out.detail = "tables were attached, detached, made or dropped beside the statement";
+      return refuse(PlainOutcome::unproven);
+    }
     if (state_.out.changed_rows > 0 && state_.asked.rest != nullptr &&
         find_changed_stretches(cached)) {
       if (changed_.any()) tally_ = &own_tally_;

@@ -16,6 +16,7 @@
 #include "pg/catalog/stale_answers.h"
 #include "pg/plain_sql/client_statement.h"
 #include "pg/plain_sql/consent.h"
+#include "pg/plain_sql/planned_leaves.h"
 #include "pg/plain_sql/query_answer.h"
 #include "pg/plain_sql/rest.h"
 #include "pg/plain_sql/demand.h"
@@ -114,7 +115,7 @@ bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
       demand != nullptr, demand != nullptr ? &demand->reasons : nullptr);
   if (queries == NIL) return false;
   auto* parts = makeNode(CustomScan);
-  write_plain_plans(queries, demand != nullptr, parts);
+  write_plain_plans(queries, demand != nullptr, planned_leaves(root, input), parts);
   auto* path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
   path->path.parent = output;

@@ -18,7 +18,7 @@ List* part(const List* of, Part p) { return static_cast<List*>(list_nth(of, stat
 
 char* copy_of(const char* text) { return pstrdup(text); }
 
-void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
+void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* scan) {
   const DensityKey& key = q.key;
   List* names = NIL;
   List* numbers = NIL;
@@ -29,7 +29,8 @@ void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
   List* shape = NIL;
   for (const int n : {key.columns, key.measures, key.groups, list_length(scan->custom_scan_tlist),
                       q.groups(), q.by_groups, q.bucket != nullptr ? 1 : 0, q.of_words ? 1 : 0,
-                      q.with_nulls, demanded ? 1 : 0, q.null_of, q.is_null ? 1 : 0})
+                      q.with_nulls, demanded ? 1 : 0, q.null_of, q.is_null ? 1 : 0,
+                      static_cast<int>(leaves), static_cast<int>(leaves >> 32)})
     shape = lappend_int(shape, n);
   List* bounds = NIL;
   List* values = NIL;
@@ -87,6 +88,8 @@ PlainPlan read_one(const List* scan, const List* expressions) {
   out.demanded = list_nth_int(shape, 9) != 0;
   out.null_of = list_nth_int(shape, 10);
   out.is_null = list_nth_int(shape, 11) != 0;
+  out.leaves = static_cast<uint32>(list_nth_int(shape, 12)) |
+               static_cast<uint64>(static_cast<uint32>(list_nth_int(shape, 13))) << 32;
   for (int i = 0; i < key.all(); ++i)
     key.column[i] = {static_cast<AttrNumber>(list_nth_int(part(scan, Part::numbers), i)),
                      strVal(list_nth(part(scan, Part::names), i)), nullptr};
@@ -133,9 +136,9 @@ PlainPlan read_one(const List* scan, const List* expressions) {
 
 }  // namespace
 
-void write_plain_plans(const List* queries, bool demanded, CustomScan* scan) {
+void write_plain_plans(const List* queries, bool demanded, uint64 leaves, CustomScan* scan) {
   for (const PlainQuery* item : of_list<const PlainQuery>(queries))
-    write_one(*item, demanded, scan);
+    write_one(*item, demanded, leaves, scan);
 }
 
 List* read_plain_plans(const CustomScan* scan) {

@@ -30,6 +30,7 @@ struct PlainPlan {
   int null_of;     // -1: none
   bool is_null;
   bool demanded;  // by a function
+  uint64 leaves;  // that the planner saw (planned_leaves.h)
   int bounds;
   const PlainBound* bound;  // without values
   int aggregates;
@@ -40,7 +41,7 @@ struct PlainPlan {
 };
 
 // queries: PlainQuery*.
-void write_plain_plans(const List* queries, bool demanded, CustomScan* scan);
+void write_plain_plans(const List* queries, bool demanded, uint64 leaves, CustomScan* scan);
 // PlainPlan*, palloc'ed.
 List* read_plain_plans(const CustomScan* scan);
 

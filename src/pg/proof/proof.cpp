@@ -473,6 +473,14 @@ Unproven why_unknown(const Proof& proof) {
 
 }  // namespace
 
+uint64 hash_of_leaf(Oid relation) { return hash_bytes_uint32_extended(relation, 1); }
+
+uint64 set_of_leaves(const Proof& proof) {
+  uint64 sum = 0;
+  for (int i = 0; i < proof.leaves; ++i) sum += hash_of_leaf(proof.leaf[i].relation);
+  return sum;
+}
+
 Judgement judge(Oid relation, const Proof& proof) {
   if (const Unproven why = why_unknown(proof); why != Unproven::no) return unknown(why);
   const bool quiet = ActiveSnapshotSet() && is_quiet(GetActiveSnapshot());

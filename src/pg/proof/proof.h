@@ -112,6 +112,10 @@ struct Proof {
 Size lists_size(const Proof& proof);
 Proof copy_proof(const Proof& proof, void* room);
 
+// A set of leaves as a number: the sum of these, modulo 2^64.
+uint64 hash_of_leaf(Oid relation);
+uint64 set_of_leaves(const Proof& proof);
+
 enum class Changed { nothing, at_most, unknown };
 
 struct Judgement {
