@@ -57,17 +57,18 @@ CachedDensity density_if_there(const DensityKey& key, AnsweringFit* fit) {
 class PlainAnswering {
  public:
   // as_of_then: by the owner's consent, whatever changed since.
-  PlainAnswering(const PlainAsked& asked, bool as_of_then)
-      : state_{asked, *asked.plan, {}}, as_of_then_(as_of_then) {}
-  // That of a stretch, which is taken out of a tally.
-  PlainAnswering(const PlainAsked& asked, const struct varlena* stretch, PlainTally* from)
-      : state_{asked, *asked.plan, {}}, as_of_then_(false), tally_(from), out_(true) {
+  enum class Mode { now, by_stretches, as_of_then };
+  PlainAnswering(const PlainAsked& asked, Mode mode)
+      : state_{asked, *asked.plan, {}}, mode_(mode) {}
+  // That of a stretch, which is added to a tally, or taken out of it.
+  PlainAnswering(const PlainAsked& asked, const struct varlena* stretch, PlainTally* to, bool out)
+      : state_{asked, *asked.plan, {}}, tally_(to), out_(out) {
     rows_.options = asked.interval;
     (void)look_at(stretch);
   }
 
   // Whether there was something.
-  bool take_out() {
+  bool add_to_tally() {
     answer();
     return any_row_;
   }
@@ -80,13 +81,15 @@ class PlainAnswering {
       else
         answer();
     }
-    if (as_of_then_ && state_.out.outcome == PlainOutcome::answered && !any_row_)
+    if (is_as_of_then() && state_.out.outcome == PlainOutcome::answered && !any_row_)
       (void)refuse(PlainOutcome::beyond);
     return state_.out;
   }
 
   // Whether an answer as of now would read more blocks than it may.
   bool reads_too_much() const { return reads_too_much_; }
+  // Whether a least or greatest value went that those of all stretches may tell.
+  bool asks_all_stretches() const { return state_.out.extreme_went && changed_.are_all; }
   // Whether it may be answered as of the fit, where it is not as of now.
   bool has_consent() const { return consented_; }
 
@@ -107,6 +110,7 @@ class PlainAnswering {
       answer_all();
   }
 
+  bool is_as_of_then() const { return mode_ == Mode::as_of_then; }
   bool refuse(PlainOutcome why) { return state_.refuse(why); }
 
   bool open() {
@@ -152,8 +156,8 @@ class PlainAnswering {
       return state_.out.detail == nullptr || refuse(PlainOutcome::unproven);
     }
     consented_ = freshness.consented && freshness.judgement.changed != Changed::nothing;
-    state_.out.as_of_then = as_of_then_;
-    if (as_of_then_) return consented_ || refuse(PlainOutcome::unproven);
+    state_.out.as_of_then = is_as_of_then();
+    if (is_as_of_then()) return consented_ || refuse(PlainOutcome::unproven);
     if (is_unknown) {
       state_.out.detail =
           psprintf("what changed since the fit is not known: %s", freshness.judgement.why);
@@ -172,7 +176,7 @@ class PlainAnswering {
     return true;
   }
 
-  // And of each that changed what it had.
+  // And of each that changed what it had; of all, where those that did not are asked.
   bool find_changed_stretches(const CachedDensity& cached) {
     const Oid extension = hold_extension_at_once();
     if (!OidIsValid(extension)) return false;
@@ -183,7 +187,8 @@ class PlainAnswering {
       had_ = static_cast<struct varlena**>(
           palloc0(sizeof(struct varlena*) * static_cast<Size>(changed_.n + 1)));
       for (int i = 0; found && i < changed_.n; ++i)
-        if (changed_.is_changed(i)) had_[i] = kept.density(changed_.number[i]);
+        if (changed_.is_changed(i) || (mode_ == Mode::by_stretches && changed_.is_kept(i)))
+          had_[i] = kept.density(changed_.number[i]);
     };
     read_stretches(cached.version, fit_.density_id, GetActiveSnapshot(), read);
     release_extension(extension);
@@ -191,18 +196,18 @@ class PlainAnswering {
   }
 
   void answer_what_did_not_change() {
-    answer();
+    const bool by_stretches = mode_ == Mode::by_stretches;
+    if (!by_stretches) answer();
     for (int i = 0; i < changed_.n && is_answered(); ++i) {
       Stretch& changed = changed_.stretch[i];
-      if (!changed.changed) continue;
-      bool is_touched = changed.runs == NIL;
-      if (had_[i] != nullptr) {
-        PlainAnswering stretch(state_.asked, had_[i], tally_);
-        is_touched |= stretch.take_out();
+      bool is_touched = by_stretches || changed.runs == NIL;
+      if (had_[i] != nullptr && changed.changed != by_stretches) {
+        PlainAnswering stretch(state_.asked, had_[i], tally_, !by_stretches);
+        is_touched |= stretch.add_to_tally();
         state_.out.outcome = stretch.answers().outcome;
         state_.out.detail = stretch.answers().detail;
       }
-      if (changed.gone) continue;
+      if (!changed.changed || changed.gone) continue;
       to_read_ = is_touched ? lappend(to_read_, &changed) : list_concat(to_read_, changed.runs);
     }
   }
@@ -245,7 +250,7 @@ class PlainAnswering {
   // As of then, a range more than half of which lies beyond the values that there were: what is
   // there now came since.
   bool is_mostly_beyond() {
-    if (!as_of_then_) return false;
+    if (!is_as_of_then()) return false;
     for (int i = 0; i < density_.columns(); ++i) {
       const kde::Header& h = *density_.column(i);
       const kde::Range& r = rows_.range[i];
@@ -533,7 +538,7 @@ class PlainAnswering {
 
   PlainState state_;
   const PlainPlan& plan_ = state_.plan;
-  const bool as_of_then_;
+  const Mode mode_ = Mode::now;
   bool consented_ = false;
   bool any_row_ = false;  // of those answered
   bool reads_too_much_ = false;
@@ -573,15 +578,20 @@ bool may_have_nulls(const DensityKey& key, int columns) {
 }
 
 PlainAnswers plain_answers(const PlainAsked& asked) {
-  PlainAnswering now(asked, false);
-  const PlainAnswers answers = now.run();
+  using Mode = PlainAnswering::Mode;
+  PlainAnswering now(asked, Mode::now);
+  PlainAnswers answers = now.run();
   if (now.reads_too_much()) {
     PlainAsked without = asked;
     without.rest = nullptr;
     return plain_answers(without);
   }
+  if (now.asks_all_stretches()) {
+    PlainAnswering by_stretches(asked, Mode::by_stretches);
+    answers = by_stretches.run();
+  }
   if (answers.outcome == PlainOutcome::answered || !now.has_consent()) return answers;
-  PlainAnswering then(asked, true);
+  PlainAnswering then(asked, Mode::as_of_then);
   return then.run();
 }
 

@@ -45,6 +45,7 @@ struct PlainAnswers {
   double changed_rows = 0;
   bool as_of_then = false;
   TimestampTz as_of = 0;
+  bool extreme_went = false;     // a least or greatest value is not there any more, perhaps
   double blocks_read = 0;        // that are not proven, beside the density
   const char* detail = nullptr;  // of what is inaccurate: palloc'ed
 };

@@ -7,6 +7,7 @@
 extern "C" {
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
+#include "utils/typcache.h"
 }
 
 #include <algorithm>
@@ -140,7 +141,7 @@ bool PlainDatums::put(int k, const PlainTotal& answer, PlainRow* row) {
   if (!(answer.total.count.lower >= 0.5) || !(std::rint(answer.total.count.estimate) >= 1))
     return state_.refuse(PlainOutcome::unsure);
   if (a.answer >= PlainAnswer::min)
-    return put_extreme(a, answer.extreme, type, &row->values[at], &row->nulls[at]);
+    return put_extreme(a, answer, type, &row->values[at], &row->nulls[at]);
   if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev)
     return put_variance(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
   return a.answer == PlainAnswer::sum
@@ -199,22 +200,50 @@ bool PlainDatums::put_mean(const PlainAggregate& a, const PlainTotal& answer, bo
   return true;
 }
 
-bool PlainDatums::put_extreme(const PlainAggregate& a, double x, Oid type, Datum* value,
-                              bool* is_null) {
+namespace {
+
+// Whether x, of that type, is a greatest (or least) value among those that are no greater than y.
+bool reaches(const PlainAggregate& a, Oid type, Datum x, Datum y) {
+  const TypeCacheEntry* of = lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO);
+  if (!OidIsValid(of->cmp_proc_finfo.fn_oid)) elog(ERROR, "type %u has no order", type);
+  const int order = DatumGetInt32(
+      FunctionCall2Coll(const_cast<FmgrInfo*>(&of->cmp_proc_finfo), InvalidOid, x, y));
+  return a.answer == PlainAnswer::max ? order >= 0 : order <= 0;
+}
+
+}  // namespace
+
+// Of several sources: what was read, if it is as great as what the density had, or nothing else is
+// left of that; what the density had, if none of it was taken out. Else it is one of those left.
+bool PlainDatums::put_extreme(const PlainAggregate& a, const PlainTotal& answer, Oid type,
+                              Datum* value, bool* is_null) {
+  const double x = answer.extreme;
   kde::ValueType of;
   if (!value_type_of(type, &of) || !same_meaning(of, a.type))
     return state_.refuse(PlainOutcome::other_shape);
-  if (std::isnan(x)) {
-    state_.out.detail =
-        a.answer == PlainAnswer::max ? "max not for certain" : "min not for certain";
-    return state_.refuse(PlainOutcome::inaccurate);
-  }
-  if (may_have_lost(density_, a.column)) return state_.refuse(PlainOutcome::digits);
-  *value = type == NUMERICOID
-               ? as_numeric(x, a.scale >= 0 ? a.scale : decimals_of(density_, 0, a.type))
-               : double_to_value(of, x);
   *is_null = false;
-  return true;
+  const bool any_read = answer.values_read > 0;
+  const bool any_left = answer.total.count.upper - answer.values_read >= 0.5;
+  if (any_read && !any_left) {
+    *value = answer.extreme_read;
+    return true;
+  }
+  if (!std::isnan(x) && may_have_lost(density_, a.column))
+    return state_.refuse(PlainOutcome::digits);
+  if (!std::isnan(x))
+    *value = type == NUMERICOID
+                 ? as_numeric(x, a.scale >= 0 ? a.scale : decimals_of(density_, 0, a.type))
+                 : double_to_value(of, x);
+  if (!std::isnan(x) && any_read && reaches(a, type, answer.extreme_read, *value)) {
+    *value = answer.extreme_read;
+    return true;
+  }
+  const bool is_there = !answer.any_out || (a.answer == PlainAnswer::max ? answer.extreme_out < x
+                                                                         : answer.extreme_out > x);
+  if (!std::isnan(x) && is_there) return true;
+  state_.out.extreme_went = answer.any_out;
+  state_.out.detail = a.answer == PlainAnswer::max ? "max not for certain" : "min not for certain";
+  return state_.refuse(PlainOutcome::inaccurate);
 }
 
 // Not to the last digit, which numeric has more of.

@@ -37,7 +37,8 @@ class PlainDatums {
                Datum* value, bool* is_null);
   bool put_mean(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
                 Datum* value, bool* is_null);
-  bool put_extreme(const PlainAggregate& a, double x, Oid type, Datum* value, bool* is_null);
+  bool put_extreme(const PlainAggregate& a, const PlainTotal& answer, Oid type, Datum* value,
+                   bool* is_null);
   bool put_variance(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
                     Datum* value, bool* is_null);
 

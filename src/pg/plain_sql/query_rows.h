@@ -28,6 +28,12 @@ struct PlainTotal {
   bool together = false;
   double magnitude = 0;
   int decimals = 0;
+  // The same of the least or greatest value: how many were read, and theirs; that of what was taken
+  // out, NaN: not known.
+  double values_read = 0;
+  Datum extreme_read = 0;
+  bool any = false, any_out = false;  // values of the density, of what was taken out
+  double extreme_out = std::numeric_limits<double>::quiet_NaN();
 
   // Of what is counted or added up: the interval of its answer.
   const kde::Interval& interval(PlainAnswer answer) const;

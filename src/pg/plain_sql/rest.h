@@ -5,7 +5,7 @@
 // statement's conditions and groups, above a scan that reads the table's leaves in those stretches
 // alone, under the statement's snapshot. It begins when it is first wanted, and EXPLAIN does not show
 // it. Its columns are the node's: what the query is grouped by, then the rows, and of each aggregate
-// its values and their sum.
+// its values and their sum, or the least or greatest of them.
 #pragma once
 
 #include "pg/plain_sql/query.h"
@@ -21,14 +21,15 @@ namespace kde_pg {
 
 struct PlainPlan;
 
-// Null where it cannot be had: aggregates other than of counts, sums and means; groups that are not
+// Null where it cannot be had: variances, whose digits depend on how they are added up; groups that are not
 // hashed; system columns; subqueries. input: the table's rows.
 Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const PlainQuery& query);
 
 // What it finds of an aggregate.
 struct RestTotal {
   double values = 0, sum = 0;
-  int decimals = 0;  // of a sum of type numeric
+  int decimals = 0;   // of a sum of type numeric
+  Datum extreme = 0;  // the least or greatest value, where there is one
 };
 
 struct RestRow {

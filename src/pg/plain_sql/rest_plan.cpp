@@ -60,6 +60,13 @@ class RestTarget {
     count->aggargtypes = list_make1_oid(exprType(argument_of(of)));
     count->args = static_cast<List*>(copyObjectImpl(of.args));
   }
+  void add_extreme(const Aggref& of) {
+    Aggref* extreme = new_aggregate(of.aggfnoid, of.aggtype);
+    extreme->aggcollid = of.aggcollid;
+    extreme->inputcollid = of.inputcollid;
+    extreme->aggargtypes = list_copy(of.aggargtypes);
+    extreme->args = static_cast<List*>(copyObjectImpl(of.args));
+  }
   // False: of a type whose sums are not known here.
   bool add_sum(const Aggref& of) {
     Node* value = argument_of(of);
@@ -129,9 +136,15 @@ const Aggref* aggregate_of(const PlainAggregate& of) {
 
 bool add_aggregate(const PlainAggregate& of, RestTarget* to) {
   const Aggref* aggregate = aggregate_of(of);
-  if (aggregate == nullptr || of.answer > PlainAnswer::avg) return false;
+  if (aggregate == nullptr || of.answer == PlainAnswer::variance ||
+      of.answer == PlainAnswer::stddev)
+    return false;
   if (of.answer == PlainAnswer::rows || of.answer == PlainAnswer::ones) return true;
   to->add_values(*aggregate);
+  if (of.answer >= PlainAnswer::min) {
+    to->add_extreme(*aggregate);
+    return true;
+  }
   return of.answer == PlainAnswer::values || to->add_sum(*aggregate);
 }
 

@@ -175,7 +175,7 @@ void PlainRest::read(const PlainPlan& asked, List* stretches,
     const double rows = static_cast<double>(DatumGetInt64(slot->tts_values[at++]));
     for (int k = 0; k < asked.aggregates; ++k) {
       const PlainAnswer answer = asked.aggregate[k].answer;
-      total[k] = {rows, 0, 0};
+      total[k] = {rows};
       if (answer == PlainAnswer::rows || answer == PlainAnswer::ones) continue;
       total[k].values = static_cast<double>(DatumGetInt64(slot->tts_values[at++]));
       if (answer == PlainAnswer::values) continue;
@@ -184,6 +184,10 @@ void PlainRest::read(const PlainPlan& asked, List* stretches,
       const Oid type = TupleDescAttr(slot->tts_tupleDescriptor, at)->atttypid;
       ++at;
       if (is_null) continue;
+      if (answer >= PlainAnswer::min) {
+        total[k].extreme = sum;
+        continue;
+      }
       total[k].sum = type == FLOAT8OID ? DatumGetFloat8(sum)
                      : type == INT8OID ? static_cast<double>(DatumGetInt64(sum))
                                        : value_to_double(kde::ValueType::numeric, sum);

@@ -84,6 +84,18 @@ PlainTally::Entry* PlainTally::entry_of(const PlainRow& key) {
   return entry;
 }
 
+// Of a density's values; it is not known where that of one source is not.
+void PlainTally::add_extreme(const PlainAggregate& a, const PlainTotal& from, bool out,
+                             PlainTotal* to) const {
+  if (from.total.count.upper < 0.5) return;
+  bool* any = out ? &to->any_out : &to->any;
+  double* extreme = out ? &to->extreme_out : &to->extreme;
+  const bool is_further =
+      a.answer == PlainAnswer::max ? from.extreme > *extreme : from.extreme < *extreme;
+  if (!*any || is_further || std::isnan(from.extreme)) *extreme = from.extreme;
+  *any = true;
+}
+
 void PlainTally::add(const PlainRow& key, const kde::Interval& there, const PlainTotal* answers,
                      bool out) {
   Entry* entry = entry_of(key);
@@ -93,6 +105,7 @@ void PlainTally::add(const PlainRow& key, const kde::Interval& there, const Plai
     to.total.add(answers[k].total, out);
     to.together = true;
     to.magnitude += std::fabs(answers[k].total.sum.estimate);
+    add_extreme(state_.plan.aggregate[k], answers[k], out, &to);
   }
 }
 
@@ -115,6 +128,12 @@ void PlainTally::add(const RestRow& row) {
     to.together = true;
     to.magnitude += std::fabs(from.sum);
     to.decimals = Max(to.decimals, from.decimals);
+    if (state_.plan.aggregate[k].answer < PlainAnswer::min || from.values == 0) continue;
+    if (to.values_read > 0) elog(ERROR, "a group was read twice");
+    to.values_read = from.values;
+    const int at = state_.plan.first + state_.keys() + k;
+    const Form_pg_attribute of = TupleDescAttr(state_.desc(), at);
+    to.extreme_read = datumCopy(from.extreme, of->attbyval, of->attlen);
   }
 }
 

@@ -37,6 +37,7 @@ class PlainTally {
   bool is_same(const PlainRow& a, const PlainRow& b) const;
   uint32 hash_of(const PlainRow& key) const;
   void grow();
+  void add_extreme(const PlainAggregate& a, const PlainTotal& from, bool out, PlainTotal* to) const;
 
   const PlainState& state_;
   List* entries_ = NIL;

@@ -58,9 +58,12 @@ class Finding {
   // Behind those of each leaf what came there.
   void list_all() {
     make_room(kept_.size() + proof_.leaves);
+    out_.are_all = true;
     for (int i = 0, k = 0; i < proof_.leaves; ++i) {
       const ProofLeaf& leaf = proof_.leaf[i];
       BlockNumber end = leaf.blocks;
+      const bool has_own = k < kept_.size() && kept_.stretch(k).leaf == leaf.relation;
+      if ((has_own ? kept_.stretch(k).first : end) > 0) out_.are_all = false;
       for (; k < kept_.size() && kept_.stretch(k).leaf == leaf.relation; ++k) {
         add(kept_.stretch(k), k);
         end = kept_.stretch(k).end;

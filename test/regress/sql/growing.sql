@@ -45,7 +45,10 @@ SELECT format(query, t) FROM unnest('{ride,tree}'::text[]) AS t, (VALUES
   ('SELECT count(*) FROM %s WHERE qty IN (3, 4, 77)'), ('SELECT sum(qty), avg(qty) FROM %s WHERE qty >= 45'),
   ('SELECT status, count(*), sum(amount) FROM %s GROUP BY status'), ('SELECT count(*) FROM %s WHERE status = ''void'''),
   ('SELECT status, count(*) FROM %s WHERE status > ''p'' GROUP BY status HAVING sum(amount) > 5'),
-  ('SELECT count(*), sum(qty) FROM %s WHERE noted >= ''2026-03-01'' AND noted < ''2026-04-02''')) AS q (query);
+  ('SELECT count(*), sum(qty) FROM %s WHERE noted >= ''2026-03-01'' AND noted < ''2026-04-02'''),
+  ('SELECT min(at), max(at), count(*) FROM %s'), ('SELECT max(at) FROM %s WHERE at < ''2026-03-01'''), ('SELECT min(noted), max(noted) FROM %s'),
+  ('SELECT region, min(at), max(at) FROM %s WHERE at >= ''2026-02-01'' GROUP BY region'), ('SELECT min(qty), max(qty), sum(qty) FROM %s WHERE qty > 3'),
+  ('SELECT date_trunc(''month'', at), min(at), max(at) FROM %s GROUP BY 1'), ('SELECT max(day), max(day) - min(day) FROM %s WHERE day < ''2026-04-06''')) AS q (query);
 
 CREATE FUNCTION fit() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -245,4 +248,22 @@ SELECT column_names, action FROM kde_refresh('odd', force => true);
 SELECT say('one was not refreshed');
 DELETE FROM odd WHERE x > 900;
 SELECT say('and rows went');
+-- What is read may be beyond the density's digits, or no number.
+CREATE TABLE priced AS SELECT round(i / 100.0, 2) AS price, i % 7 / 2::double precision AS y FROM generate_series(1, 5000) AS i;
+SELECT name FROM kde_fit('priced', 'price', sample_rows => -1);
+SELECT name FROM kde_fit('priced', 'y', sample_rows => -1);
+SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation = 'priced'::regclass \g /dev/null
+TRUNCATE statement;
+INSERT INTO statement VALUES ('SELECT min(price), max(price) FROM priced'), ('SELECT min(y), max(y) FROM priced'),
+  ('SELECT max(y) FROM priced WHERE y < 2.7'), ('SELECT max(price) FROM priced WHERE price < 20.5');
+INSERT INTO priced VALUES (77777777777777777777.123, 'Infinity'), (-0.001, -0.25);
+SELECT say('far beyond');
+INSERT INTO priced VALUES ('NaN', 'NaN'), (NULL, NULL);
+SELECT say('no numbers');
+DELETE FROM priced WHERE price > 40;
+SELECT say('the greatest went');
+DELETE FROM priced WHERE price <= 20;
+SELECT say('the least went');
+DELETE FROM priced;
+SELECT say('all went');
 DROP SCHEMA growing CASCADE;
