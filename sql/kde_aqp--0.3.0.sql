@@ -274,7 +274,7 @@ BEGIN
             changed_rows bigint, stale boolean, stale_reason text, drift double precision,
             drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
             refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text,
-            judgement text, state text)
+            judgement text, changed_size bigint, state text)
         AS ''MODULE_PATHNAME'', ''kde_readable_densities'' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100', typed);
 END
 $$;
@@ -467,6 +467,7 @@ SELECT d.name,
        d.fitted_at,
        d.as_of,
        d.judgement AS proof,
+       d.changed_size,
        CASE WHEN pg_catalog.isfinite(d.fitted_at)
             THEN pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at END AS age,
        d.requested_seed,

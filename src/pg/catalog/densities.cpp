@@ -27,7 +27,7 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kUpkeep = 13;  // columns beside the catalog's: upkeep's, names, a judgement
+constexpr int kUpkeep = 14;  // columns beside the catalog's: upkeep's, names, a judgement
 
 struct Output {
   Tuplestorestate* rows;
@@ -90,7 +90,10 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   put_text(density_name(entry.key));
   constexpr int kModel = static_cast<int>(CatalogColumn::model) - 1;
   put_text(nulls[kModel] ? nullptr : short_model(TextDatumGetCString(values[kModel])));
-  put_text(judgement_text(judge(entry.key.relation, entry.proof)));
+  const Judgement judgement = judge(entry.key.relation, entry.proof);
+  put_text(judgement_text(judgement));
+  put(judgement.changed != Changed::unknown,
+      Int64GetDatum(static_cast<int64>(judgement.unproven + judgement.added) * BLCKSZ));
   put_text(state_of(entry, upkeep, s));
   tuplestore_putvalues(out->rows, out->desc, values, nulls);
 }

@@ -141,17 +141,21 @@ class Density {
 
   // What a VACUUM would make provable, of what plain SQL is to be answered by.
   void look_at_proof() {
-    if (RecoveryInProgress() || !entry_.settings.plain_sql ||
-        judge(key_.relation, entry_.proof).changed != Changed::at_most)
-      return;
+    if (RecoveryInProgress() || !entry_.settings.plain_sql) return;
+    const Judgement judgement = judge(key_.relation, entry_.proof);
+    if (judgement.changed != Changed::at_most) return;
     const ClearBits bits = clear_bits(key_.relation);
-    // Fewer are soon read.
+    // Fewer are soon read, as are those that came since.
     constexpr double kFewBlocks = 128;
-    if (bits.clear < kFewBlocks) return;
+    if (bits.clear - judgement.added < kFewBlocks) return;
     add(kUnproven, Severity::notice, bits.clear,
-        psprintf("cannot be proven to be unchanged: %.0f of %.0f blocks are not marked as visible "
-                 "to all",
-                 bits.clear, bits.blocks),
+        bits.clear == bits.blocks
+            ? psprintf("cannot be proven to be unchanged: none of %.0f blocks is marked as visible "
+                       "to all, as if no VACUUM had come",
+                       bits.blocks)
+            : psprintf("cannot be proven to be unchanged: %.0f of %.0f blocks are not marked as "
+                       "visible to all",
+                       bits.clear, bits.blocks),
         psprintf("VACUUM %s; %s", table_name(key_.relation), refresh_call(key_, true)));
   }
 

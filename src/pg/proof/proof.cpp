@@ -285,6 +285,8 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
   }
   out.changed = Changed::at_most;
   out.rows = sum->rows;
+  out.unproven = sum->unproven;
+  out.added = sum->added;
   out.new_share = sum->added / Max(sum->blocks + sum->added, 1.0);
   out.unproven_share = sum->unproven / Max(sum->blocks, 1.0);
   return out;

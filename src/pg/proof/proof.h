@@ -124,9 +124,10 @@ struct Judgement {
   // than then at most. In a block that is not proven so many may have gone and as many have come:
   // of a sum twice as many summands may be others.
   double rows = 0;
-  double new_share = 0;       // at_most: blocks that came since, of all; a hint for refreshes
-  double unproven_share = 0;  // at_most: blocks of then that are not proven, of those
-  const char* why = nullptr;  // unknown; static storage
+  double new_share = 0;            // at_most: blocks that came since, of all; a hint for refreshes
+  double unproven_share = 0;       // at_most: blocks of then that are not proven, of those
+  double unproven = 0, added = 0;  // at_most: blocks of then that are not proven, and that came
+  const char* why = nullptr;       // unknown; static storage
 };
 
 // Before the snapshot is taken under which rows are read: the time and the position until then, and

@@ -212,6 +212,22 @@ SELECT * FROM problems();
 DROP TABLE "odd
 name";
 
+-- ------------------------------------------------------------------------------------------ never vacuumed
+CREATE TABLE wide WITH (autovacuum_enabled = false) AS SELECT i AS v, repeat('x', 2000) AS w FROM generate_series(1, 600) AS i;
+SELECT rows FROM kde_fit('wide', 'v', sample_rows => -1);
+SELECT kde_set_plain_sql('wide.v', true);
+SELECT * FROM problems();
+INSERT INTO wide VALUES (601);
+SELECT * FROM problems() WHERE problem ~ 'wide';
+SELECT name, changed_size / current_setting('block_size')::integer AS blocks FROM kde_densities_full WHERE name = 'wide.v';
+VACUUM wide;
+SELECT action FROM kde_refresh('wide', force => true);
+-- Blocks that came since are read.
+INSERT INTO wide SELECT i, repeat('x', 2000) FROM generate_series(602, 1200) AS i;
+SELECT problem FROM problems() WHERE problem ~ 'wide' AND problem ~ 'proven';
+SELECT name, changed_size / current_setting('block_size')::integer AS blocks FROM kde_densities_full WHERE name = 'wide.v';
+DROP TABLE wide;
+
 SET client_min_messages = warning;
 DROP SCHEMA check_all CASCADE;
 DROP OWNED BY regress_kde_check_owner;
