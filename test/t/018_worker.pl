@@ -416,7 +416,7 @@ is_refreshed('g', 'with time enough it is done');
 make_table('dear');
 sql(q{
   CREATE TEMP TABLE dear_row AS SELECT * FROM kde_aqp.fitted WHERE relation = 'dear'::regclass;
-  UPDATE dear_row SET select_ms = 1e6;
+  UPDATE dear_row SET select_ms = 1e6, fitted_at = '2000-01-01';
   SELECT kde_drop('dear.v');
   INSERT INTO kde_aqp.density SELECT * FROM dear_row});
 begins_to_count('dear', 'changes of dear are counted');

@@ -88,8 +88,9 @@ struct CatalogEntry {
   double cost_ms;  // of the fit
   FitRequest request;
   RefreshSettings settings;
-  Proof proof;        // noted at the fit
-  ArrayType* fitted;  // as_fitted.h; null: not known
+  Proof proof;         // noted at the fit
+  bool has_stretches;  // plain SQL reads what changed beside it (stretches.h)
+  ArrayType* fitted;   // as_fitted.h; null: not known
 };
 
 // What is stored beside a density; see the table's definition.

@@ -73,6 +73,7 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   entry->request.seed_given = read(C::requested_seed, &entry->request.seed);
   columns_of(read, &entry->settings);
   columns_of(read, &entry->proof);
+  entry->has_stretches = !heap_attisnull(tuple, static_cast<int>(C::stretches), desc);
   read(C::as_fitted, &entry->fitted);
   return entry;
 }

@@ -15,8 +15,9 @@ ChangeLimit change_limit(const RefreshSettings& settings) {
 
 namespace {
 
-// A refresh takes no more than a hundredth of the time, if it takes as long as the fit.
-constexpr double kUsecsPerCost = 100 * 1000.0;
+// A refresh takes no more than a hundredth of the time, if it takes as long as the fit; of what is
+// stale a fifth.
+constexpr double kUsecsPerCost = 100 * 1000.0, kUsecsPerCostOfStale = 4 * 1000.0;
 
 // The reason, and what its text says.
 bool say(Staleness* out, StaleFor why, double much = 0, double of = 0,
@@ -98,6 +99,16 @@ bool is_worth_proving(const CatalogEntry& density, const Judgement& judgement) {
   return bits.blocks > 0 && bits.clear < (1 - kNearly) * bits.blocks;
 }
 
+// Whether what plain SQL reads beside a density nears the most that it may, or a good part of that is
+// now marked as visible to all, so that it would be proven after another fit.
+bool is_much_to_read(const CatalogEntry& density, const Judgement& judgement) {
+  constexpr double kMuch = 0.5, kSome = 1.0 / 16, kFewClear = 0.1;
+  const double blocks = judgement.unproven + judgement.added;
+  if (blocks > kMuch * option_approximate_scan_blocks) return true;
+  return blocks > kSome * option_approximate_scan_blocks &&
+         clear_bits(density.key.relation).clear < kFewClear * blocks;
+}
+
 // Whether plain SQL would be answered again after a refresh, or longer.
 bool promises_less(const CatalogEntry& density, double of, TimestampTz now, Staleness* out) {
   const RefreshSettings& settings = density.settings;
@@ -118,7 +129,10 @@ bool promises_less(const CatalogEntry& density, double of, TimestampTz now, Stal
   if (judgement.changed != Changed::at_most) return false;
   const double changed =
       of > 0 ? judgement.rows / of : Max(judgement.unproven_share, judgement.new_share);
-  return changed > option_approximate_error && say(out, StaleFor::no_answers);
+  if (!density.has_stretches || option_approximate_scan_blocks == 0)
+    return changed > option_approximate_error && say(out, StaleFor::no_answers);
+  return (changed > option_approximate_error || is_much_to_read(density, judgement)) &&
+         say(out, StaleFor::rest, judgement.unproven + judgement.added);
 }
 
 }  // namespace
@@ -175,6 +189,9 @@ const char* staleness_text(const Staleness& s, bool in_short) {
     case StaleFor::old_answers:
       head = psprintf("plain SQL is answered as of %.0f s ago", s.much);
       break;
+    case StaleFor::rest:
+      head = psprintf("plain SQL reads %.0f changed blocks", s.much);
+      break;
     case StaleFor::no_answers:
       head = "plain SQL is not answered";
       rest = psprintf(": %s", at_most());
@@ -200,12 +217,17 @@ Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep, const 
   if (out.judgement.changed == Changed::nothing) out.changed = 0;
   const double of = rows_of_table(density.key.relation, upkeep);
   const bool is_counted = out.changed >= 0 && upkeep.table_rows > 0;
-  if (has_changed(density, of, is_counted, &out) || is_rewritten(density, &out) ||
-      is_old(density, time, &out) || has_drifted(upkeep, &out))
+  const auto may_rest = [&](double usecs_per_cost) {
+    return pace == Pace::rested &&
+           static_cast<double>(time - density.fitted_at) <= usecs_per_cost * density.cost_ms;
+  };
+  if (has_changed(density, of, is_counted, &out)) {
+    out.rests = may_rest(kUsecsPerCostOfStale);
     return out;
-  const bool has_rested =
-      static_cast<double>(time - density.fitted_at) > kUsecsPerCost * density.cost_ms;
-  if ((has_rested || pace == Pace::at_once) && promises_less(density, of, time, &out)) return out;
+  }
+  if (is_rewritten(density, &out) || is_old(density, time, &out) || has_drifted(upkeep, &out))
+    return out;
+  if (!may_rest(kUsecsPerCost) && promises_less(density, of, time, &out)) return out;
   if (out.judgement.changed == Changed::unknown) {
     out.unknown = out.changed < 0;
     (void)say(&out, StaleFor::unknown);

@@ -16,7 +16,9 @@
 //
 // One that is not stale is due for a refresh all the same where what it promises no longer holds:
 // plain SQL is allowed, and so many rows may have changed that it is not as accurate as required,
-// or half of the age is over that its owner consented to; or a proof that held cannot hold again.
+// or half of the age is over that its owner consented to; or a proof that held cannot hold again. So
+// is one beside which plain SQL reads what changed, before that is more than a statement may read, and
+// sooner where a VACUUM has made it provable.
 #pragma once
 
 #include "pg/catalog/catalog.h"
@@ -42,6 +44,7 @@ enum class StaleFor {
   lost_proof,   // what changed is not known any more
   vacuum,       // one that came after the fit leaves too much to be proven
   old_answers,  // of plain SQL
+  rest,         // plain SQL has much to read beside it
   no_answers,   // of plain SQL
   unknown,      // what changed is not known
   few_changes   // some rows may have changed
@@ -54,11 +57,12 @@ struct Staleness {
   const char* detail = nullptr;  // palloc'ed
   int64 changed = -1;            // rows, as they were counted; -1: unknown
   Judgement judgement;           // of what changed
+  bool rests = false;            // stale by changes, and the last fit took long
   bool unknown = false;          // not due, nor known not to be stale: nothing was counted
 
   bool stale() const { return why >= StaleFor::elsewhere && why <= StaleFor::drift; }
   // Stale, or a refresh would let it promise more.
-  bool due() const { return why >= StaleFor::elsewhere && why <= StaleFor::no_answers; }
+  bool due() const { return why >= StaleFor::elsewhere && why <= StaleFor::no_answers && !rests; }
   // It is not of what the columns are now.
   bool other() const { return why == StaleFor::generated || why == StaleFor::redefined; }
   // Stale for what the changes counted do not tell: all is to be read.
@@ -76,7 +80,9 @@ struct Staleness {
 const char* staleness_text(const Staleness& staleness, bool in_short = false);
 
 // Who asks for a refresh gets what is due. The background worker leaves what is not stale until a
-// hundred times the cost of the fit has passed, and so do those who show what it will do.
+// hundred times the cost of the fit has passed, and so do those who show what it will do. It leaves
+// what rows changed made stale until four times that cost has passed: who writes all the time has it
+// work for a fifth of the time at most.
 enum class Pace { rested, at_once };
 
 // counters: those of the relation as of now.

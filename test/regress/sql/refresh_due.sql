@@ -14,7 +14,7 @@ END $$;
 SELECT name FROM kde_fit('due', ARRAY['slow(v)'], sample_rows => -1);
 SELECT kde_set_plain_sql('due (slow(v))', true);
 UPDATE due SET v = v WHERE ctid IN (SELECT min(ctid) FROM due WHERE ctid < '(10,0)' GROUP BY (ctid::text::point)[0]);
-SELECT action, regexp_replace(reason, '[0-9]+ rows', 'k rows') AS reason FROM kde_refresh('due');
+SELECT action, regexp_replace(reason, '[0-9]+ changed', 'k changed') AS reason FROM kde_refresh('due');
 VACUUM due;
 SELECT name FROM kde_fit('due', ARRAY['slow(v)'], sample_rows => -1);
 UPDATE due SET v = v WHERE ctid IN (SELECT min(ctid) FROM due WHERE ctid < '(10,0)' GROUP BY (ctid::text::point)[0]);
