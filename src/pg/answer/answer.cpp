@@ -105,6 +105,9 @@ class Answering {
     }
     if (call_.accuracy.required) {
       const ExpectedError expected = error_of(interval());
+      kde::Interval now;
+      if (!is_enough(expected) && is_answered_with_rest(&now))
+        return std::isnan(now.estimate) ? null_result() : number_result(now.estimate);
       if (!is_enough(expected)) return exact_instead(call_, expected) ? exact() : null_result();
     }
     return std::isnan(x) ? null_result() : number_result(x);
@@ -118,6 +121,11 @@ class Answering {
     const kde::Interval answer = interval();
     if (call_.accuracy.required) {
       const ExpectedError expected = error_of(answer);
+      kde::Interval now;
+      if (!is_enough(expected) && is_answered_with_rest(&now)) {
+        if (std::isnan(now.lower)) return null_result();
+        return {interval_record(fcinfo_, now), false};
+      }
       if (!is_enough(expected))
         return exact_instead(call_, expected) ? certain(exact()) : null_result();
     }
@@ -175,18 +183,39 @@ class Answering {
     return std::isnan(x) ? null_result() : number_result(x);
   }
 
-  NullableDatum exact() const {
-    SqlRange ranges[kde::kMaxColumns] = {};
+  // As a query has it. False: the answer is NULL.
+  bool read_exact(SqlRange* ranges, const WordValues** words) const {
     const Question& q = call_.question;
     if (is_category(q)) {
       for (int i = 0; i < q.sides; ++i) ranges[i] = SqlRange::all();
     } else if (!read_sql_ranges(fcinfo_, lower_, q, ranges)) {
-      return null_result();
+      return false;
     }
-    const WordValues* words[kde::kMaxColumns] = {};
     for (int i = 0; words_ != nullptr && i < q.named; ++i)
       if (!words_[i].all) words[i] = &words_[i].values;
-    return exact_answer(aggregate_, q, ranges, words);
+    return true;
+  }
+
+  NullableDatum exact() const {
+    SqlRange ranges[kde::kMaxColumns] = {};
+    const WordValues* words[kde::kMaxColumns] = {};
+    if (!read_exact(ranges, words)) return null_result();
+    return exact_answer(aggregate_, call_.question, ranges, words);
+  }
+
+  // Where rows changed that the caller does not count himself: by what is read of them. No density
+  // that was looked up before is valid after it.
+  bool is_answered_with_rest(kde::Interval* out) const {
+    const Accuracy& accuracy = call_.accuracy;
+    const bool is_summed = aggregate_ == Aggregate::count || aggregate_ == Aggregate::sum ||
+                           aggregate_ == Aggregate::avg;
+    if (!is_summed || call_.question.is_value() || accuracy.interval.changed_rows > 0 ||
+        !(rows_changed_since(call_.density.fit) > 0))
+      return false;
+    SqlRange ranges[kde::kMaxColumns] = {};
+    const WordValues* words[kde::kMaxColumns] = {};
+    return read_exact(ranges, words) &&
+           answer_with_rest(aggregate_, call_.question, ranges, words, accuracy, out);
   }
 
   NullableDatum certain(NullableDatum x) const {

@@ -153,11 +153,17 @@ void add_filter(Query* query, const DensityKey& key) {
   appendStringInfo(&query->sql, "(%s)", key.filter);
 }
 
-// The only value of the only row. Only where there is something printed to be read so are names
-// looked up in pg_catalog alone: what a column's own functions see is the session's.
-NullableDatum run(const Query& query, const DensityKey& key) {
+// Whether names are to be looked up in pg_catalog alone: only where there is something printed to be
+// read so, as what a column's own functions see is the session's.
+bool is_printed(const DensityKey& key) {
   bool printed = key.has_filter();
   for (int i = 0; i < key.columns; ++i) printed |= key.column[i].attnum == 0;
+  return printed;
+}
+
+// The only value of the only row.
+NullableDatum run(const Query& query, const DensityKey& key) {
+  const bool printed = is_printed(key);
   PinnedSearchPath pinned;
   if (printed) pinned.begin();
   PinnedExact exact;
@@ -228,8 +234,10 @@ void add_words(Query* query, const char* column, const WordValues& words) {
 
 }  // namespace
 
-NullableDatum exact_answer(Aggregate aggregate, const Question& q, const SqlRange* ranges,
-                           const WordValues* const* words) {
+namespace {
+
+Query query_of(Aggregate aggregate, const Question& q, const SqlRange* ranges,
+               const WordValues* const* words) {
   const char* table = locked_table(q.asked.relation);
   Query query = {};
   initStringInfo(&query.sql);
@@ -244,7 +252,30 @@ NullableDatum exact_answer(Aggregate aggregate, const Question& q, const SqlRang
       add_range(&query, column, q.type[i], ranges[i]);
   }
   add_filter(&query, q.asked);
-  return run(query, q.asked);
+  return query;
+}
+
+}  // namespace
+
+NullableDatum exact_answer(Aggregate aggregate, const Question& q, const SqlRange* ranges,
+                           const WordValues* const* words) {
+  return run(query_of(aggregate, q, ranges, words), q.asked);
+}
+
+bool (*ask_with_rest)(const ExactQuery& query, const Accuracy& accuracy,
+                      kde::Interval* out) = nullptr;
+
+bool answer_with_rest(Aggregate aggregate, const Question& q, const SqlRange* ranges,
+                      const WordValues* const* words, const Accuracy& accuracy,
+                      kde::Interval* out) {
+  const Query query = query_of(aggregate, q, ranges, words);
+  const bool printed = is_printed(q.asked);
+  PinnedSearchPath pinned;
+  if (printed) pinned.begin();
+  const bool answered =
+      ask_with_rest({query.sql.data, query.parameters, query.types, query.values}, accuracy, out);
+  if (printed) pinned.end();
+  return answered;
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Exact answers to what answer functions were asked, from the table.
 #pragma once
 
+#include "pg/answer/call.h"
 #include "pg/answer/moments.h"
 #include "pg/answer/ranges.h"
 #include "pg/answer/asked_words.h"
@@ -19,6 +20,19 @@ namespace kde_pg {
 // them; its range is not looked at then.
 NullableDatum exact_answer(Aggregate aggregate, const Question& question, const SqlRange* ranges,
                            const WordValues* const* words);
+
+// The same by any density beside which what changed is read, where that is as accurate, or the exact
+// plan may answer; a NULL is all NaN. False: neither.
+bool answer_with_rest(Aggregate aggregate, const Question& question, const SqlRange* ranges,
+                      const WordValues* const* words, const Accuracy& accuracy, kde::Interval* out);
+// What that asks of plain_sql/, which registers it.
+struct ExactQuery {
+  const char* sql;
+  int parameters;
+  const Oid* types;
+  const Datum* values;
+};
+extern bool (*ask_with_rest)(const ExactQuery& query, const Accuracy& accuracy, kde::Interval* out);
 
 // The condition that a row is of a group of a density's: by: its key; group: as the density has it,
 // null for NULL. palloc'ed; to be put into DensityKey::filter of a question for exact_answer(). It

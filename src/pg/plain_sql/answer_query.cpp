@@ -151,9 +151,16 @@ class PlainAnswering {
     state_.out.changed_rows =
         is_unknown ? std::numeric_limits<double>::infinity() : freshness.judgement.rows;
     if (plan_.demanded) {
-      rows_.options.changed_rows = std::max(rows_.options.changed_rows, rows_changed_since(fit_));
-      if (std::isfinite(state_.asked.error)) state_.out.detail = why_unproven(fit_);
-      return state_.out.detail == nullptr || refuse(PlainOutcome::unproven);
+      const double changed = rows_changed_since(fit_);
+      if (std::isfinite(state_.asked.error)) {
+        state_.out.detail = why_unproven(fit_);
+        if (state_.out.detail != nullptr) return refuse(PlainOutcome::unproven);
+        // Where it matters, of what its caller does not count himself.
+        if (changed > 0 && rows_.options.changed_rows == 0 && !is_unknown && reads_rest(cached))
+          return true;
+      }
+      rows_.options.changed_rows = std::max(rows_.options.changed_rows, changed);
+      return true;
     }
     consented_ = freshness.consented && freshness.judgement.changed != Changed::nothing;
     state_.out.as_of_then = is_as_of_then();
@@ -163,15 +170,11 @@ class PlainAnswering {
           psprintf("what changed since the fit is not known: %s", freshness.judgement.why);
       return refuse(PlainOutcome::unproven);
     }
-    if (set_of_leaves(cached.proof) != plan_.leaves) {
+    if (!has_planned_leaves(cached)) {
       state_.out.detail = "tables were attached, detached, made or dropped beside the statement";
       return refuse(PlainOutcome::unproven);
     }
-    if (state_.out.changed_rows > 0 && state_.asked.rest != nullptr &&
-        find_changed_stretches(cached)) {
-      if (changed_.any()) tally_ = &own_tally_;
-      state_.out.changed_rows = 0;
-    }
+    if (state_.out.changed_rows > 0) (void)reads_rest(cached);
     rows_.options.changed_rows = std::max(rows_.options.changed_rows, state_.out.changed_rows);
     return true;
   }
@@ -193,6 +196,20 @@ class PlainAnswering {
     read_stretches(cached.version, fit_.density_id, GetActiveSnapshot(), read);
     release_extension(extension);
     return found;
+  }
+
+  bool has_planned_leaves(const CachedDensity& cached) const {
+    return set_of_leaves(cached.proof) == plan_.leaves;
+  }
+
+  // Whether the rows that changed are read, if there are any.
+  bool reads_rest(const CachedDensity& cached) {
+    if (state_.asked.rest == nullptr || !has_planned_leaves(cached) ||
+        !find_changed_stretches(cached))
+      return false;
+    if (changed_.any()) tally_ = &own_tally_;
+    state_.out.changed_rows = 0;
+    return true;
   }
 
   void answer_what_did_not_change() {

@@ -107,7 +107,8 @@ bool ask(Oid relation, const char* predicate, const char* measure, const Accurac
   PlannedStmt* plan = plan_demanded(&demand, query, predicate);
   double exact[3] = {};
   bool nulls[3] = {true, true, true};
-  if (demand.found || demand.may_be_exact) run_demanded(&demand, plan, predicate, exact, nulls);
+  if (demand.found || demand.may_be_exact)
+    run_demanded(&demand, plan, predicate, nullptr, exact, nulls);
   if (demand.found && demand.answers != nullptr) {
     out->density = demand.density;
     out->as_of_now = demand.as_of_now;

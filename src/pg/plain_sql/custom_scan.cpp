@@ -128,7 +128,7 @@ bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   path->path.total_cost = Min(exact->total_cost, 0.01 * (1 + path->path.rows));
   path->custom_paths = list_make1(exact);
   if (Path* rest =
-          demand == nullptr && list_length(queries) == 1
+          list_length(queries) == 1
               ? rest_path(root, input, output, *static_cast<const PlainQuery*>(linitial(queries)))
               : nullptr)
     path->custom_paths = lappend(path->custom_paths, rest);
@@ -600,6 +600,7 @@ void say_of_plain_node(PlanState* node) { say(state_of(castNode(CustomScanState,
 void register_plain_sql() {
   RegisterCustomScanMethods(&scan_methods);
   register_rest();
+  register_rest_demand();
   // Planners are then counted around whoever plans twice.
   register_second_plan();
   register_client_statement_hooks();

@@ -8,6 +8,7 @@
 #include "core/kde.h"
 
 extern "C" {
+#include "nodes/params.h"
 #include "nodes/plannodes.h"
 }
 
@@ -43,10 +44,11 @@ void check_may_run(Query* query);
 // called meanwhile are none of its own.
 PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text);
 
-// Runs it, as the current user, under the active snapshot. columns, nulls: of the only row, of
-// double precision; they are the exact plan's, and of no meaning where a density answers.
-void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns,
-                  bool* nulls);
+// Runs it, as the current user, under the active snapshot. parameters: null where it has none.
+// columns, nulls: of the only row, of double precision; they are the exact plan's, and of no meaning
+// where a density answers.
+void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text,
+                  ParamListInfo parameters, double* columns, bool* nulls);
 
 // The planner knows that there is no row: counting them costs nothing.
 void demand_of_no_row(PlainDemand* demand);

@@ -266,6 +266,20 @@ bool PlainDatums::put_variance(const PlainAggregate& a, const PlainTotal& answer
   return true;
 }
 
+// Sums and means of several sources, as a row would have them.
+kde::Interval PlainDatums::as_put(const PlainAggregate& a, const PlainTotal& answer) const {
+  const kde::Interval& sum = answer.total.sum;
+  const kde::Interval& count = answer.total.count;
+  const Digits digits = digits_of(a, answer);
+  const bool is_mean = a.answer == PlainAnswer::avg;
+  if (!digits.all)
+    return with_rounding(answer.interval(a.answer),
+                         answer.magnitude / (is_mean ? Max(count.lower, 1.0) : 1));
+  if (sum.lower != sum.upper || count.lower != count.upper) return answer.interval(a.answer);
+  const double x = digits.round(sum.estimate) / (is_mean ? count.estimate : 1);
+  return {x, x, x};
+}
+
 // What a function demanded in place of a row.
 bool PlainDatums::note_intervals(const PlainTotal* answers) {
   state_.out.intervals = static_cast<kde::Interval*>(
@@ -274,6 +288,7 @@ bool PlainDatums::note_intervals(const PlainTotal* answers) {
     const PlainAggregate& a = state_.plan.aggregate[k];
     kde::Interval* i = &state_.out.intervals[k];
     *i = answers[k].interval(a.answer);
+    if (answers[k].together && !counts(a)) *i = as_put(a, answers[k]);
     const bool is_null =
         (!counts(a) || a.answer == PlainAnswer::ones) && !(answers[k].total.count.estimate > 0);
     if (is_null) i->estimate = std::numeric_limits<double>::quiet_NaN();

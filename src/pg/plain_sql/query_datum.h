@@ -30,6 +30,7 @@ class PlainDatums {
     double round(double sum) const { return all ? std::rint(sum * unit) / unit : sum; }
   };
   Digits digits_of(const PlainAggregate& a, const PlainTotal& answer) const;
+  kde::Interval as_put(const PlainAggregate& a, const PlainTotal& answer) const;
   // Notes how far it may be off; false: too far. shown: what becomes of the estimate.
   bool is_close(const PlainAggregate& a, const kde::Interval& i, double shown, bool lost_digits);
 

@@ -61,5 +61,7 @@ class PlainRest {
 
 // Once, from _PG_init.
 void register_rest();
+// The same of what answer functions ask (answer/exact.h).
+void register_rest_demand();
 
 }  // namespace kde_pg

@@ -90,13 +90,13 @@ void demand_of_no_row(PlainDemand* demand) {
 
 PlainDemand* demand_to_run() { return beginning; }
 
-void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns,
-                  bool* nulls) {
+void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text,
+                  ParamListInfo parameters, double* columns, bool* nulls) {
   Tuplestorestate* rows = tuplestore_begin_heap(false, false, work_mem);
   DestReceiver* into = CreateDestReceiver(DestTuplestore);
   SetTuplestoreDestReceiverParams(into, rows, CurrentMemoryContext, false, nullptr, nullptr);
-  QueryDesc* query =
-      CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, into, nullptr, nullptr, 0);
+  QueryDesc* query = CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, into,
+                                     parameters, nullptr, 0);
   // Plans that begin may call functions, as where partitions are ruled out, and those run others.
   PlainDemand* const outer = beginning;
   beginning = demand;

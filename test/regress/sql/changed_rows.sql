@@ -39,11 +39,14 @@ SELECT count(*) BETWEEN lower_bound AND upper_bound AS inside FROM t, approx_cou
 WHERE v BETWEEN 10 AND 19 GROUP BY lower_bound, upper_bound;
 -- The argument says of more than are counted, not of fewer.
 SELECT c.upper_bound - c.estimate AS above FROM unnest(ARRAY[0, 45, 46, 1000]) AS rows, approx_count_ci('t.v', 10, 19, changed_rows => rows) AS c;
--- A required accuracy takes them in.
+-- A required accuracy takes them in, or they are read.
+SELECT approx_count('t.v', 10, 19, max_relative_error => 0) = (SELECT count(*) FROM t WHERE v BETWEEN 10 AND 19) AS is_exact;
+SET kde_aqp.approximate_scan_size = 0;
 SELECT approx_count('t.v', 10, 19, max_relative_error => 0.046) AS enough;
 SELECT approx_count('t.v', 10, 19, max_relative_error => 0.04);
 SELECT approx_count('t.v', 10, 19, max_relative_error => 0.04, otherwise => 'null') AS none,
   approx_count('t.v', 10, 19, max_relative_error => 0.04, otherwise => 'exact') AS exact;
+RESET kde_aqp.approximate_scan_size;
 -- Within a transaction each command sees what those before it did, in a function's loop as well.
 BEGIN;
 SELECT upper_bound - estimate AS above FROM approx_count_ci('t.v', 10, 19);

@@ -125,6 +125,26 @@ INSERT INTO ride SELECT * FROM rides(20101, 21000);
 INSERT INTO tree SELECT * FROM rides(20101, 21000);
 VACUUM ride, tree;
 SELECT say('five in a hundred');
+-- Functions that are asked for accuracy read it, too.
+SET kde_aqp.stale = ignore;
+CREATE VIEW asked AS SELECT t, n.* FROM unnest('{ride,tree}'::text[]) AS t, LATERAL (VALUES
+  ('count', approx_count(t || '.at', '2026-03-01'::timestamptz, NULL, max_relative_error => 0)),
+  ('sum', approx_sum(t || '.at', '2026-03-01'::timestamptz, '2026-04-08'::timestamptz, measure => 'amount', max_relative_error => 0)),
+  ('mean', approx_avg(t || '.qty', 3, 30, max_relative_error => 1e-12)), ('word', approx_count(t || '.status', 'open', max_relative_error => 0)),
+  ('filter', approx_count(t || '.at', '2026-02-01'::timestamptz, NULL, filter => 'status = ''paid''', max_relative_error => 0)),
+  ('lower', (approx_sum_ci(t || '.qty', 3, 30, max_relative_error => 0)).lower_bound),
+  ('where', (approx_where(t::regclass, 'qty < 20 AND qty > 3', measure => 'amount', max_relative_error => 0)).sum),
+  ('none', approx_sum(t || '.qty', 1000, 2000, max_relative_error => 0, otherwise => 'exact'))) AS n (what, answer);
+SELECT t, what, answer IS NOT DISTINCT FROM exact AS is_exact FROM asked JOIN (VALUES
+  ('count', (SELECT count(*) FROM ride WHERE at >= '2026-03-01')), ('sum', (SELECT sum(amount) FROM ride WHERE at BETWEEN '2026-03-01' AND '2026-04-08')),
+  ('mean', (SELECT avg(qty)::float8 FROM ride WHERE qty BETWEEN 3 AND 30)), ('word', (SELECT count(*) FROM ride WHERE status = 'open')),
+  ('filter', (SELECT count(*) FROM ride WHERE at >= '2026-02-01' AND status = 'paid')), ('lower', (SELECT sum(qty) FROM ride WHERE qty BETWEEN 3 AND 30)),
+  ('where', (SELECT sum(amount) FROM ride WHERE qty < 20 AND qty > 3)), ('none', NULL)) AS e (what, exact) USING (what) ORDER BY t, what;
+SET kde_aqp.approximate_scan_size = 0;
+SELECT approx_count('ride.at', '2026-03-01'::timestamptz, NULL, max_relative_error => 0, otherwise => 'null'),
+  approx_count('ride.at', '2026-03-01'::timestamptz, NULL, max_relative_error => 0, otherwise => 'exact') = (SELECT count(*) FROM ride WHERE at >= '2026-03-01');
+RESET kde_aqp.approximate_scan_size;
+RESET kde_aqp.stale;
 BEGIN;
 INSERT INTO ride SELECT * FROM rides(21001, 21010);
 SELECT say('own changes');
