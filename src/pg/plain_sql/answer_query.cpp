@@ -248,7 +248,11 @@ class PlainAnswering {
     for (const Stretch* stretch : of_list<const Stretch>(to_read_))
       state_.out.blocks_read += blocks_of(*stretch);
     reads_too_much_ = is_answered() && state_.out.blocks_read > option_approximate_scan_blocks;
-    if (!is_answered() || reads_too_much_) return;
+    if (reads_too_much_) {
+      state_.out.detail = "more blocks changed than may be read";
+      (void)refuse(PlainOutcome::unproven);
+    }
+    if (!is_answered()) return;
     state_.asked.rest->read(plan_, to_read_, [this](const RestRow& row) { tally_->add(row); });
     List* entries = tally_->entries();
     tally_ = nullptr;

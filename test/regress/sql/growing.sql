@@ -268,6 +268,18 @@ SELECT column_names, action FROM kde_refresh('odd', force => true);
 SELECT say('one was not refreshed');
 DELETE FROM odd WHERE x > 900;
 SELECT say('and rows went');
+-- The least went, and those of all stretches are no more to be read than others.
+CREATE TABLE long AS SELECT i AS x, repeat('x', 1000) AS w FROM generate_series(1, 4200) AS i;
+VACUUM long;
+SELECT name FROM kde_fit('long', 'x', sample_rows => -1);
+SELECT kde_set_plain_sql('long.x', true) \g /dev/null
+TRUNCATE statement;
+INSERT INTO statement VALUES ('SELECT min(x), count(*) FROM long WHERE x < 700'), ('SELECT x / 1000, min(x) FROM long WHERE x < 700 GROUP BY 1');
+DELETE FROM long WHERE x IN (1, 1000, 1500, 2000, 2500, 3000);
+SELECT say('the least of a stretch');
+SET kde_aqp.approximate_scan_size = '800kB';
+SELECT say('too much to be read');
+RESET kde_aqp.approximate_scan_size;
 -- What is read may be beyond the density's digits, or no number.
 CREATE TABLE priced AS SELECT round(i / 100.0, 2) AS price, i % 7 / 2::double precision AS y FROM generate_series(1, 5000) AS i;
 SELECT name FROM kde_fit('priced', 'price', sample_rows => -1);
