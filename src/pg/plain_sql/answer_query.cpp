@@ -162,7 +162,8 @@ class PlainAnswering {
       rows_.options.changed_rows = std::max(rows_.options.changed_rows, changed);
       return true;
     }
-    consented_ = freshness.consented && freshness.judgement.changed != Changed::nothing;
+    consented_ = freshness.consented && freshness.judgement.changed != Changed::nothing &&
+                 !state_.asked.own_changes;
     state_.out.as_of_then = is_as_of_then();
     if (is_as_of_then()) return consented_ || refuse(PlainOutcome::unproven);
     if (is_unknown) {
@@ -174,7 +175,8 @@ class PlainAnswering {
       state_.out.detail = "tables were attached, detached, made or dropped beside the statement";
       return refuse(PlainOutcome::unproven);
     }
-    if (state_.out.changed_rows > 0) (void)reads_rest(cached);
+    if (state_.out.changed_rows > 0 && !reads_rest(cached) && state_.asked.own_changes)
+      return refuse(PlainOutcome::own_changes);
     rows_.options.changed_rows = std::max(rows_.options.changed_rows, state_.out.changed_rows);
     return true;
   }

@@ -165,7 +165,8 @@ struct ScanState {
   PlainDemand* demand;   // null: of the session
   MemoryContext memory;  // of the answers
   bool client_statement, keeps_rows, decided, noticed;
-  bool alone;  // without the exact plan, which is beside it: second_plan.h
+  bool own_changes;  // the transaction may have changed a table of the statement
+  bool alone;        // without the exact plan, which is beside it: second_plan.h
   PlainAnswers answers;
   int next;
   PlainRest rest;
@@ -226,8 +227,15 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   s->memory = AllocSetContextCreate(estate->es_query_cxt, "kde_aqp answers", ALLOCSET_SMALL_SIZES);
 }
 
+// What changed is judged by the active snapshot, and read by the plan's.
+bool may_read_rest(const ScanState* s) {
+  const Snapshot own = s->css.ss.ps.state->es_snapshot;
+  return s->rest.is_there() && ActiveSnapshotSet() &&
+         same(identity_of(own), identity_of(GetActiveSnapshot()));
+}
+
 // What keeps every density from answering.
-PlainOutcome before_all(const ScanState* s) {
+PlainOutcome before_all(ScanState* s) {
   const Approximate mode = chosen_approximate();
   if (mode == Approximate::off) return PlainOutcome::off;
   if (is_of_other_node()) return PlainOutcome::nested;
@@ -242,10 +250,12 @@ PlainOutcome before_all(const ScanState* s) {
     // lock here.
     const bool may_have_changed = (s->alone || rte->relkind == RELKIND_FOREIGN_TABLE) &&
                                   (IsTransactionBlock() || !s->client_statement);
-    if (may_have_changed || (rte->relkind != RELKIND_FOREIGN_TABLE && has_own_changes(rte->relid)))
-      return PlainOutcome::own_changes;
+    if (may_have_changed) return PlainOutcome::own_changes;
+    s->own_changes |= rte->relkind != RELKIND_FOREIGN_TABLE && has_own_changes(rte->relid);
   }
-  return PlainOutcome::answered;
+  // They are read as others' are: they clear their blocks' bits, too, and the statement's snapshot has
+  // those of earlier commands alone.
+  return s->own_changes && !may_read_rest(s) ? PlainOutcome::own_changes : PlainOutcome::answered;
 }
 
 bool is_answered(const ScanState* s) { return s->answers.outcome == PlainOutcome::answered; }
@@ -333,13 +343,6 @@ ExprState* with_constant(const OpExpr* passage, ExprState* value, ExprContext* c
   return ExecInitExpr(&out->xpr, nullptr);
 }
 
-// What changed is judged by the active snapshot, and read by the plan's.
-bool may_read_rest(const ScanState* s) {
-  const Snapshot own = s->css.ss.ps.state->es_snapshot;
-  return s->rest.is_there() && ActiveSnapshotSet() &&
-         same(identity_of(own), identity_of(GetActiveSnapshot()));
-}
-
 PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   ExprContext* context = s->css.ss.ps.ps_ExprContext;
   const int n = list_length(part.values);
@@ -364,7 +367,7 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   }
   return plain_answers({error, interval, part.plan, value, part.value_type,
                         s->css.ss.ss_ScanTupleSlot, context, part.conditions, part.bucket, passages,
-                        may_read_rest(s) ? &s->rest : nullptr});
+                        may_read_rest(s) ? &s->rest : nullptr, s->own_changes});
 }
 
 // Each part's aggregates into the one row of a query that is not grouped.
@@ -406,6 +409,7 @@ void decide(ScanState* s) {
   MemoryContextReset(s->memory);
   MemoryContext caller = MemoryContextSwitchTo(s->memory);
   s->answers = {};
+  s->own_changes = false;
   if (s->demand == nullptr) s->answers.outcome = before_all(s);
   for (const ScanPart* part : of_list<const ScanPart>(s->parts)) {
     if (!is_answered(s)) break;

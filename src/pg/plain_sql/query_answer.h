@@ -26,6 +26,8 @@ struct PlainAsked {
   ExprState* bucket;      // the function with its argument open; null: none
   List* passages;         // ExprState*, comparisons of such functions
   PlainRest* rest;        // by which rows that changed are read; null: it cannot be had
+  // The transaction may have changed rows: no answer is as of the fit, or within those that changed.
+  bool own_changes;
 };
 
 struct PlainRow {
