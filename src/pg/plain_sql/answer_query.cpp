@@ -146,7 +146,9 @@ class PlainAnswering {
   bool is_fresh(const CachedDensity& cached) {
     rows_.options = state_.asked.interval;
     const Freshness freshness = freshness_of(fit_);
-    const bool is_unknown = freshness.judgement.changed == Changed::unknown;
+    // Of other leaves than the plan's: whatever was judged under the same snapshot.
+    const bool is_of_others = !plan_.demanded && !has_planned_leaves(cached);
+    const bool is_unknown = freshness.judgement.changed == Changed::unknown || is_of_others;
     state_.out.as_of = freshness.as_of;
     state_.out.changed_rows =
         is_unknown ? std::numeric_limits<double>::infinity() : freshness.judgement.rows;
@@ -162,17 +164,16 @@ class PlainAnswering {
       rows_.options.changed_rows = std::max(rows_.options.changed_rows, changed);
       return true;
     }
-    consented_ = freshness.consented && freshness.judgement.changed != Changed::nothing &&
-                 !state_.asked.own_changes;
+    consented_ = freshness.consented && !state_.asked.own_changes &&
+                 (is_unknown || freshness.judgement.changed != Changed::nothing);
     state_.out.as_of_then = is_as_of_then();
     if (is_as_of_then()) return consented_ || refuse(PlainOutcome::unproven);
     if (is_unknown) {
       state_.out.detail =
-          psprintf("what changed since the fit is not known: %s", freshness.judgement.why);
-      return refuse(PlainOutcome::unproven);
-    }
-    if (!has_planned_leaves(cached)) {
-      state_.out.detail = "tables were attached, detached, made or dropped beside the statement";
+          psprintf("what changed since the fit is not known: %s",
+                   freshness.judgement.changed == Changed::unknown
+                       ? freshness.judgement.why
+                       : "tables were attached, detached, made or dropped beside the statement");
       return refuse(PlainOutcome::unproven);
     }
     if (state_.out.changed_rows > 0 && !reads_rest(cached) && state_.asked.own_changes)

@@ -480,6 +480,7 @@ BEGIN;
 INSERT INTO sales (sold_on, qty) VALUES ('2026-01-01', 7);
 SELECT count(*) FROM sales WHERE qty = 7;
 SELECT answered_by('SELECT count(*), sum(qty) FROM sales WHERE qty = 7');
+SELECT answered_by('SELECT count(*), stddev(qty) FROM sales WHERE qty < 7');
 ROLLBACK;
 -- A cursor, backwards, and again.
 BEGIN;

@@ -135,9 +135,9 @@ ROLLBACK TO three;
 SELECT count(*) FROM sales WHERE qty < 200;
 SAVEPOINT four;
 DELETE FROM sales WHERE qty < 100;
-SELECT count(*) AS exact FROM sales WHERE qty < 200;
+SELECT count(*) AS changed FROM sales WHERE qty < 200;
 ROLLBACK TO four;
-SELECT count(*) AS exact_too FROM sales WHERE qty < 200;
+SELECT count(*) AS as_before FROM sales WHERE qty < 200;
 ROLLBACK;
 SELECT pg_stat_force_next_flush();
 -- What counted rows that are not there any more is no better than a sample: fitted again.
