@@ -147,7 +147,7 @@ class PlainAnswering {
     rows_.options = state_.asked.interval;
     const Freshness freshness = freshness_of(fit_);
     // Of other leaves than the plan's: whatever was judged under the same snapshot.
-    const bool is_of_others = !plan_.demanded && !has_planned_leaves(cached);
+    const bool is_of_others = !plan_.demanded && freshness.judgement.leaves != plan_.leaves;
     const bool is_unknown = freshness.judgement.changed == Changed::unknown || is_of_others;
     state_.out.as_of = freshness.as_of;
     state_.out.changed_rows =
@@ -201,14 +201,10 @@ class PlainAnswering {
     return found;
   }
 
-  bool has_planned_leaves(const CachedDensity& cached) const {
-    return set_of_leaves(cached.proof) == plan_.leaves;
-  }
-
   // Whether the rows that changed are read, if there are any.
   bool reads_rest(const CachedDensity& cached) {
-    if (state_.asked.rest == nullptr || !has_planned_leaves(cached) ||
-        !find_changed_stretches(cached))
+    if (state_.asked.rest == nullptr || !find_changed_stretches(cached) ||
+        changed_.leaves != plan_.leaves)
       return false;
     if (changed_.any()) tally_ = &own_tally_;
     state_.out.changed_rows = 0;

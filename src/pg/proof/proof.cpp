@@ -20,6 +20,8 @@ extern "C" {
 
 namespace kde_pg {
 
+uint64 hash_of_leaf(Oid relation) { return hash_bytes_uint32_extended(relation, 1); }
+
 namespace {
 
 const char* unproven_text(Unproven why) {
@@ -183,13 +185,16 @@ Unproven for_leaves(Oid relation, Visit visit) {
 }
 
 // The same beside those of a proof. Calls same(rel, then) for each that is one of these, in the same
-// file; gone(then) for others of it, came(rel) for others of the tree.
+// file; gone(then) for others of it, came(rel) for others of the tree. *leaves: those, as a set.
 template <typename Same, typename Gone, typename Came>
-Unproven match_leaves(Oid relation, const Proof& proof, Same same, Gone gone, Came came) {
+Unproven match_leaves(Oid relation, const Proof& proof, uint64* leaves, Same same, Gone gone,
+                      Came came) {
   int seen = 0;
+  *leaves = 0;
   const Unproven why = for_leaves(relation, [&](Relation rel) -> Unproven {
     if (const Unproven not_proven = why_not_proven(rel); not_proven != Unproven::no)
       return not_proven;
+    *leaves += hash_of_leaf(RelationGetRelid(rel));
     while (seen < proof.leaves && proof.leaf[seen].relation < RelationGetRelid(rel))
       gone(proof.leaf[seen++], Unproven::other_leaves);
     if (seen == proof.leaves || proof.leaf[seen].relation != RelationGetRelid(rel))
@@ -253,8 +258,9 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
   if (root == nullptr) return unknown(why != Unproven::no ? why : Unproven::other_leaves);
   double gone = 0;
   Unproven other = Unproven::no;  // why leaves are not those of then
+  Judgement out;
   why = match_leaves(
-      relation, proof,
+      relation, proof, &out.leaves,
       [&](Relation rel, const ProofLeaf& then) -> Unproven {
         if (then.columns != hash_columns(RelationGetDescr(root), proof, RelationGetDescr(rel)))
           return Unproven::other_columns;
@@ -278,7 +284,6 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
   if (why != Unproven::no) return unknown(why);
   // Of a table that is another for the most part a bound says nothing.
   if (2 * (gone + (other == Unproven::no ? 0 : sum->added)) > sum->blocks) return unknown(other);
-  Judgement out;
   if (sum->rows == 0) {
     out.changed = Changed::nothing;
     return out;
@@ -475,14 +480,6 @@ Unproven why_unknown(const Proof& proof) {
 
 }  // namespace
 
-uint64 hash_of_leaf(Oid relation) { return hash_bytes_uint32_extended(relation, 1); }
-
-uint64 set_of_leaves(const Proof& proof) {
-  uint64 sum = 0;
-  for (int i = 0; i < proof.leaves; ++i) sum += hash_of_leaf(proof.leaf[i].relation);
-  return sum;
-}
-
 Judgement judge(Oid relation, const Proof& proof) {
   if (const Unproven why = why_unknown(proof); why != Unproven::no) return unknown(why);
   const bool quiet = ActiveSnapshotSet() && is_quiet(GetActiveSnapshot());
@@ -570,7 +567,8 @@ bool note_gone(const ProofLeaf& then, Stretch* begin, Stretch* end) {
 
 }  // namespace
 
-bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, List** came) {
+bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, List** came,
+                  uint64* leaves) {
   if (why_unknown(proof) != Unproven::no || snapshots_may_age()) return false;
   const Noted noted = {proof.lsn, proof.all_set, proof.all_ended};
   Headers headers = kHeadersOfRest;
@@ -589,7 +587,7 @@ bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, Lis
                                                              : Unproven::being_changed;
   };
   const Unproven why = match_leaves(
-      relation, proof,
+      relation, proof, leaves,
       [&](Relation rel, const ProofLeaf& then) -> Unproven {
         Stretch* const begin = those_of(then);
         ChangedOfLeaf changed(rel, then, begin, at);

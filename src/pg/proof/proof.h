@@ -114,7 +114,6 @@ Proof copy_proof(const Proof& proof, void* room);
 
 // A set of leaves as a number: the sum of these, modulo 2^64.
 uint64 hash_of_leaf(Oid relation);
-uint64 set_of_leaves(const Proof& proof);
 
 enum class Changed { nothing, at_most, unknown };
 
@@ -127,6 +126,7 @@ struct Judgement {
   double new_share = 0;            // at_most: blocks that came since, of all; a hint for refreshes
   double unproven_share = 0;       // at_most: blocks of then that are not proven, of those
   double unproven = 0, added = 0;  // at_most: blocks of then that are not proven, and that came
+  uint64 leaves = 0;               // that there are, as a set, unless unknown
   const char* why = nullptr;       // unknown; static storage
 };
 
@@ -182,10 +182,11 @@ void add_block(List** runs, Oid leaf, BlockNumber block);
 // order of their leaves and blocks, have a block that is not proven, and what came behind them.
 // stretch: the last of a leaf, whose end is not known (InvalidBlockNumber), gets it, and is changed
 // where it has a block; then it has no runs. *came: leaves that were none then, or other files, each
-// a Stretch* of all its blocks. Leaves with such stretches stay locked until the transaction ends.
+// a Stretch* of all its blocks; *leaves: those that there are, as a set. Leaves with such stretches stay locked until the transaction ends.
 // False: others changed, too, or nobody knows. Beside a judgement's it reads the headers of blocks
 // whose bits are clear, if they are no more than 32,672.
-bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, List** came);
+bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, List** came,
+                  uint64* leaves);
 
 // Whether nothing changed, for who has time: reads as many headers as may prove it, up to the first
 // that does not.

@@ -26,7 +26,7 @@ class Finding {
   bool run(double most, Moved moved) {
     list_all();
     List* came = NIL;
-    if (!find_changed(relation_, proof_, out_.stretch, out_.n, &came)) return false;
+    if (!find_changed(relation_, proof_, out_.stretch, out_.n, &came, &out_.leaves)) return false;
     make_room(list_length(came));
     for (const Stretch* leaf : of_list<const Stretch>(came)) add(*leaf, -1);
     if (blocks_in_runs() > most) return false;

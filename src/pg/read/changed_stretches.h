@@ -16,6 +16,7 @@ struct ChangedStretches {
   Stretch* stretch = nullptr;
   int* number = nullptr;  // of each among those kept; -1: what came
   int n = 0;
+  uint64 leaves = 0;     // that there are, as a set
   bool are_all = false;  // each block of then is in one that is kept
 
   bool is_kept(int i) const { return number[i] >= 0; }
