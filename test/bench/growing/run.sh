@@ -21,7 +21,8 @@ die() {
 
 echo "Building, and starting a private PostgreSQL ..."
 cluster_install
-KDE_AQP_CONF="shared_preload_libraries = 'kde_aqp'
+KDE_AQP_CONF="${KDE_AQP_CONF:-}
+shared_preload_libraries = 'kde_aqp'
 shared_buffers = '${SHARED_BUFFERS:-1GB}'
 maintenance_work_mem = '256MB'
 max_wal_size = '16GB'
