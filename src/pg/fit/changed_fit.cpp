@@ -179,13 +179,16 @@ int compare_stretches(const ListCell* a, const ListCell* b) {
   return x->first < y->first ? -1 : x->first > y->first ? 1 : 0;
 }
 
+bool read_all(const char* why) {
+  ereport(DEBUG1, (errmsg_internal("all rows are read: %s", why)));
+  return false;
+}
+
 // Adds what there is; false: it cannot be told exactly. Raises other errors.
 bool add(AddedEstimate* sum, struct varlena* density, const kde::GridCells::Without& without = {}) {
   const kde::Status status = sum->add(*header_of(density), without);
-  if (status.code == kde::Code::too_large || status.code == kde::Code::invalid_format) {
-    ereport(DEBUG1, (errmsg_internal("all rows are read: %s", status.message)));
-    return false;
-  }
+  if (status.code == kde::Code::too_large || status.code == kde::Code::invalid_format)
+    return read_all(status.message);
   check_status(status, "add up densities");
   return true;
 }
@@ -281,15 +284,15 @@ bool Road::read_changed(Relation relation, const StoredDensity& stored, const St
                         const Proof& now) {
   ChangedStretches found;
   const double blocks = blocks_of(now);
-  if (kept.size() == 0 ||
-      !find_changed(RelationGetRelid(relation), stored.proof, kept, kMostShare * blocks,
-                    Moved::changed, &found) ||
-      !are_leaves_of(now, stored.proof, found))
-    return false;
+  if (kept.size() == 0) return read_all("no stretches are kept");
+  if (!find_changed(RelationGetRelid(relation), stored.proof, kept, kMostShare * blocks,
+                    Moved::changed, &found))
+    return read_all("what changed is not known, or much");
+  if (!are_leaves_of(now, stored.proof, found)) return read_all("leaves come and go");
   const Changes changes = changes_of(stored.proof, now, kept, found);
-  if (changes.blocks > kMostShare * blocks ||
-      !are_read_by_block(request_->key, relation, changes.wanted))
-    return false;
+  if (changes.blocks > kMostShare * blocks) return read_all("much changed");
+  if (!are_read_by_block(request_->key, relation, changes.wanted))
+    return read_all("a leaf is read by a query");
   ereport(DEBUG1, (errmsg_internal("reading %.0f of %.0f blocks that changed for 1 density",
                                    changes.blocks, blocks)));
   reading_.result = {};

@@ -72,23 +72,24 @@ CALL refresh();
 \sleep $pause s
 S
 
-# A pgbench for as long as rows come.
+# A pgbench for as long as rows come. A refresh tells at debug1 why it reads all rows.
 bench() {  # name clients arguments...
   local name=$1 clients=$2
   shift 2
-  PGOPTIONS='-c kde_aqp.approximate=top' cluster_as_user pgbench -n -c "$clients" -T "$seconds" "$@" \
+  PGOPTIONS="-c kde_aqp.approximate=top -c client_min_messages=${TOLD:-warning}" cluster_as_user pgbench -n -c "$clients" -T "$seconds" "$@" \
     >"$CLUSTER_TOP/$name.log" 2>&1 </dev/null &
 }
 storm() {
   local which
   bench write 4 -j 2 -R "$((rate / 100))" -f write.sql
   bench compare 1 -f compare.sql
-  bench refresh 1 -f refresh.sql
+  TOLD=debug1 bench refresh 1 -f refresh.sql
   for which in 1 2 3 4; do bench "ask$which" 1 -l --log-prefix="asked$which" -f "ask$which.sql"; done
   wait
 }
 echo "$rate rows a second come for $seconds s ..."
 cluster_job storm
+grep -ho 'all rows are read: .*' "$CLUSTER_TOP/refresh.log" | sort | uniq -c
 grep -l 'aborted\|ERROR' "$CLUSTER_TOP"/*.log | while read -r log; do tail -n 3 "$log"; done
 
 sql <<'S'
