@@ -218,8 +218,6 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     alias text,
     -- Whether plain SQL may be answered by it: kde_set_plain_sql().
     plain_sql boolean NOT NULL DEFAULT false,
-    -- Whether the densities of its parts are kept (kde_aqp.part), so that a refresh reads those that changed.
-    incremental boolean NOT NULL DEFAULT false,
     -- Of kde_store(): a refresh takes what it gives; NULL: the rows of the table.
     refresh_query text,
     -- How old plain SQL's answers by it may be where rows may have changed; NULL: as fresh as the table.
@@ -305,27 +303,6 @@ CREATE UNLOGGED TABLE kde_aqp.upkeep (
 ) USING heap;
 COMMENT ON TABLE kde_aqp.upkeep IS 'what refreshes know of each density';
 REVOKE ALL ON kde_aqp.upkeep FROM PUBLIC;
-
--- Of incremental densities those of their parts, each a leaf of the table (or a shard), and of groups of
--- parts, which spare a refresh most of the adding up. Like upkeep's they are this server's alone: where it
--- is empty a refresh reads every part anew. The layout is known to src/pg/catalog/parts.cpp.
-CREATE UNLOGGED TABLE kde_aqp.part (
-    density_id bigint NOT NULL,
-    -- The group that the part is in.
-    node integer NOT NULL,
-    -- A relation or a shard; 0: the group as a whole.
-    part bigint NOT NULL,
-    -- NULL: there was no value in it.
-    density kde,
-    -- As of kde_aqp.upkeep, of a shard at its last fit; NULL: it is read by every refresh.
-    counters bigint[],
-    -- As of kde_aqp.density, of a leaf; it is not read again while this says that nothing changed.
-    proof bytea,
-    PRIMARY KEY (density_id, node, part)
-) USING heap;
-ALTER TABLE kde_aqp.part ALTER COLUMN density SET STORAGE EXTERNAL;
-COMMENT ON TABLE kde_aqp.part IS 'densities of the parts of incremental densities';
-REVOKE ALL ON kde_aqp.part FROM PUBLIC;
 
 -- Whoever dumps a database has to lock the door, and read it, and reads of the densities what he may
 -- read of their columns.
@@ -486,7 +463,6 @@ SELECT d.name,
        d.refresh_error,
        d.plain_sql,
        d.plain_sql_age,
-       d.incremental,
        d.refresh_query
 FROM kde_aqp.readable_densities() AS d
 CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i;
@@ -526,13 +502,12 @@ CREATE FUNCTION kde_fit(
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
     filter text DEFAULT NULL,
     max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
-    group_by text DEFAULT NULL, name text DEFAULT NULL, incremental boolean DEFAULT false,
-    steps text DEFAULT NULL,
+    group_by text DEFAULT NULL, name text DEFAULT NULL, steps text DEFAULT NULL,
     OUT name text, OUT model text, OUT rows double precision, OUT rows_read bigint,
     OUT expected_error text, OUT size text, OUT took text, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, double precision, text[], text, text, boolean, text) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, double precision, text[], text, text, text) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row of the table';
 
 CREATE FUNCTION kde_fit(

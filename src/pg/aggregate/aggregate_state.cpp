@@ -73,8 +73,8 @@ Size grid_bytes_of(const Settings& settings) {
   return bytes + bytes / 2 * static_cast<Size>(Max(settings.measures, 1) - 1);
 }
 
-void finish_cells(const AggregateState& state, const kde::GridBytes& bytes,
-                  kde::DensityBytes* density) {
+void finish_cells(const AggregateState& state, kde::DensityBytes* density) {
+  const kde::GridBytes bytes = grid_bytes_of(state.settings);
   constexpr char kDoing[] = "make a density of the values";
   const kde::FitOptions options = options_of(state.settings);
   const kde::Control control = begin_core_work(1);
@@ -356,12 +356,11 @@ AggregateState* read_state(MemoryContext context, const struct varlena* bytes) {
   return state;
 }
 
-Datum finish_state(const AggregateState& state, Size finer) {
+Datum finish_state(const AggregateState& state) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp aggregate", ALLOCSET_DEFAULT_SIZES);
   auto* density = Owned<kde::DensityBytes>::create(context);
-  const Size most = grid_bytes_of(state.settings);
-  finish_cells(state, {most, finer > 0 ? finer : most}, density);
+  finish_cells(state, density);
   if (state.is_foreign)
     check_foreign(kde::validate(density->data(), density->size(), begin_core_work(1)));
   const Datum result = density_to_datum(*density);

@@ -97,8 +97,8 @@ Settings settings_of(const kde::Header& density, int32 bytes);
 AggregateState* read_state(MemoryContext context, const struct varlena* bytes);
 
 // The density, in the current memory context. The state, of which no density waits, has as many
-// rows as before. finer: bytes at most that finer cells fill; 0: all. Interrupts are served. Error
-// 22P03 of a state that came as bytes that no aggregate wrote.
-Datum finish_state(const AggregateState& state, Size finer = 0);
+// rows as before. Interrupts are served. Error 22P03 of a state that came as bytes that no aggregate
+// wrote.
+Datum finish_state(const AggregateState& state);
 
 }  // namespace kde_pg

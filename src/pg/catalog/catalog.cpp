@@ -42,7 +42,7 @@ struct varlena* value_of(HeapTuple tuple, TupleDesc desc) {
 
 bool catalog_hold() {
   if (!OidIsValid(hold_extension_at_once())) return false;
-  for (const OwnTable table : {OwnTable::fitted, OwnTable::upkeep, OwnTable::part}) {
+  for (const OwnTable table : {OwnTable::fitted, OwnTable::upkeep}) {
     const Oid oid = own_table_oid(table);
     if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, AccessShareLock) ||
         !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(oid)))

@@ -69,7 +69,6 @@ struct FitRequest {
   int64 seed;
   double max_error;   // of one column: of counts of 1 % of the rows; 0: none is asked for
   const char* alias;  // a name of the density's own; null: the one it has
-  bool incremental;   // the densities of its parts are kept (parts.h)
   int32 bytes;  // kde_aqp.density_bytes as session or role had set it; 0: as the server has it
   const char* steps;  // of a column of numbers: kde::parse_steps(); null: its type's
   // What gives it, of one that was stored as a value, or kNoRefresh; null: the table's rows.
@@ -153,7 +152,6 @@ enum class CatalogColumn {
   groups,
   alias,
   plain_sql,
-  incremental,
   refresh_query,
   plain_sql_age,
   as_fitted,

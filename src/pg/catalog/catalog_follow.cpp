@@ -5,7 +5,6 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/catalog_rows.h"
 #include "pg/catalog/expression.h"
-#include "pg/catalog/parts.h"
 
 extern "C" {
 #include "access/tableam.h"
@@ -132,7 +131,6 @@ void catalog_remove_gone() {
 void catalog_remove_orphans() {
   catalog_remove_gone();
   Relation upkeep = open_upkeep(RowExclusiveLock);
-  Relation parts = open_parts(RowExclusiveLock);
   Relation catalog = open_catalog(AccessShareLock);
   Size count = 0, room = 64;
   auto* known = static_cast<int64*>(palloc(sizeof(int64) * room));
@@ -143,12 +141,10 @@ void catalog_remove_orphans() {
     return true;
   });
   std::sort(known, known + count);
-  const bool any_upkeep = remove_unknown(upkeep, known, count);
-  const bool any_parts = remove_unknown(parts, known, count);
+  const bool any = remove_unknown(upkeep, known, count);
   table_close(catalog, AccessShareLock);
-  table_close(parts, NoLock);
   table_close(upkeep, NoLock);
-  if (any_upkeep || any_parts) CommandCounterIncrement();
+  if (any) CommandCounterIncrement();
 }
 
 namespace {

@@ -45,7 +45,6 @@ void columns_of(Row& row, FitRequest* r) {
   row(C::requested_sample_rows, &r->sample_rows);
   row(C::requested_error, Or{&r->max_error, 0.0});
   row(C::alias, &r->alias);
-  row(C::incremental, &r->incremental);
   row(C::requested_bytes, Or{&r->bytes, int32{0}});
   row(C::requested_steps, &r->steps);
   row(C::refresh_query, &r->query);

@@ -5,7 +5,6 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/catalog_rows.h"
 #include "pg/catalog/changed_databases.h"
-#include "pg/catalog/parts.h"
 
 extern "C" {
 #include "catalog/indexing.h"
@@ -148,7 +147,6 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
     if (alias == nullptr) before(C::alias, &alias);
     delete_row(catalog, old);
     CommandCounterIncrement();
-    if (!record.request.incremental) parts_remove(upkeep.density_id);
   } else {
     upkeep.density_id = new_density_id();
     remove_unusable(catalog, key);

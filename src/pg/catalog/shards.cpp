@@ -84,20 +84,6 @@ List* read_shards(Oid relation, MemoryContext out) {
   return shards;
 }
 
-// Keeps those that are wanted; both ascend.
-List* only(List* shards, List* wanted) {
-  if (wanted == NIL) return shards;
-  List* out = NIL;
-  int i = 0;
-  for (Shard* shard : of_list<Shard>(shards)) {
-    while (i < list_length(wanted) && *static_cast<int64*>(list_nth(wanted, i)) < shard->number)
-      ++i;
-    if (i < list_length(wanted) && *static_cast<int64*>(list_nth(wanted, i)) == shard->number)
-      out = lappend(out, shard);
-  }
-  return out;
-}
-
 // What a session runs for its shards, one after another.
 struct Session {
   const char* node;
@@ -202,31 +188,24 @@ void check_unchanged_here(Relation relation) {
 
 }  // namespace
 
-List* shards_of(Oid relation) {
-  MemoryContext caller = CurrentMemoryContext;
+int count_shards(Oid relation) {
   PinnedSettings settings;
   settings.begin();
   connect_spi();
-  List* shards = read_shards(relation, caller);
+  const int count = list_length(read_shards(relation, CurrentMemoryContext));
   SPI_finish();
   settings.end();
-  List* out = NIL;
-  for (Shard* item : of_list<Shard>(shards)) out = lappend(out, &item->number);
-  return out;
+  return count;
 }
 
-List* run_on_shards(Relation relation, List* shards, const char* expression) {
+List* run_on_shards(Relation relation, const char* expression) {
   check_unchanged_here(relation);
   MemoryContext caller = CurrentMemoryContext;
   PinnedSettings settings;
   settings.begin();
   connect_spi();
-  List* wanted = only(read_shards(RelationGetRelid(relation), CurrentMemoryContext), shards);
-  if (shards != NIL && list_length(wanted) != list_length(shards))
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("the shards of \"%s\" have changed", RelationGetRelationName(relation)),
-                    errhint("Try again.")));
-  List* sessions = make_sessions(wanted, expression);
+  List* shards = read_shards(RelationGetRelid(relation), CurrentMemoryContext);
+  List* sessions = make_sessions(shards, expression);
   const int n = list_length(sessions);
   auto* nodes = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
   auto* ports = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
@@ -247,21 +226,18 @@ List* run_on_shards(Relation relation, List* shards, const char* expression) {
     execute(kResultsQuery, 3, types, values);
     results = read_results(relation, caller);
   }
-  if (list_length(results) != list_length(wanted))
+  if (list_length(results) != list_length(shards))
     ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR),
                     errmsg("%d of %d shards of \"%s\" gave a result", list_length(results),
-                           list_length(wanted), RelationGetRelationName(relation)),
+                           list_length(shards), RelationGetRelationName(relation)),
                     errhint("Fit again; the server logs of the nodes may say more.")));
   SPI_finish();
   settings.end();
   return results;
 }
 
-Counters shard_counters(Oid relation) {
+Counters counters_of(List* results) {
   Counters out;
-  Relation rel = table_open(relation, AccessShareLock);
-  List* results = run_on_shards(rel, NIL, nullptr);
-  table_close(rel, NoLock);
   out.known = out.of_shards = true;
   out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (list_length(results) + 1)));
   for (const ShardResult* result : of_list<const ShardResult>(results)) {
@@ -272,6 +248,13 @@ Counters shard_counters(Oid relation) {
     out.leaf[out.leaves++] = sum_of_leaves(static_cast<Oid>(result->shard), result->counters);
   }
   return out;
+}
+
+Counters shard_counters(Oid relation) {
+  Relation rel = table_open(relation, AccessShareLock);
+  List* results = run_on_shards(rel, nullptr);
+  table_close(rel, NoLock);
+  return counters_of(results);
 }
 
 }  // namespace kde_pg

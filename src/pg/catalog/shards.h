@@ -27,22 +27,24 @@ struct ShardResult {
   struct varlena* value;  // a bytea; null: NULL, or none was asked for
 };
 
-// Numbers of the table's shards, ascending: a palloc'ed list of int64*. Error 58000 for a shard
-// that no active node has: without it rows would be missing.
-List* shards_of(Oid relation);
+// How many shards the table has. Error 58000 for one that no active node has: without it rows would
+// be missing.
+int count_shards(Oid relation);
 
 // What stands for the shard, as an SQL string, in an expression that is run there: no byte of any
 // name.
 #define KDE_SHARD "\001"
 
-// Runs an expression of type bytea on shards (int64*, ascending; NIL: all), and reads their
-// counters. expression: null for the counters alone. One result a shard, ShardResult*, palloc'ed,
-// in the order of the shards. Errors: 58000 naming the node and what it said, with a hint if the
-// extension is missing there or is of another version; 55000 in a transaction that has changed the
-// table itself, for which the shards would wait.
-List* run_on_shards(Relation relation, List* shards, const char* expression);
+// Runs an expression of type bytea on all shards, and reads their counters. expression: null for the
+// counters alone. One result a shard, ShardResult*, palloc'ed, in the order of the shards. Errors:
+// 58000 naming the node and what it said, with a hint if the extension is missing there or is of
+// another version; 55000 in a transaction that has changed the table itself, for which the shards
+// would wait.
+List* run_on_shards(Relation relation, const char* expression);
 
-// The counters of all shards, a leaf each, which is known by the shard's number. Errors: as above.
+// The counters of all shards, a leaf each, which is known by the shard's number; as they came with
+// results, and read for their own sake. Errors: as above.
+Counters counters_of(List* results);
 Counters shard_counters(Oid relation);
 
 }  // namespace kde_pg

@@ -4,7 +4,6 @@
 #include "pg/base/fault.h"
 #include "pg/catalog/extension_lock.h"
 #include "pg/catalog/own_row.h"
-#include "pg/catalog/parts.h"
 
 extern "C" {
 #include "access/xlog.h"
@@ -101,7 +100,6 @@ void upkeep_remove(int64 density_id) {
   if (row != nullptr) CatalogTupleDelete(table, &row->t_self);
   table_close(table, NoLock);
   if (row != nullptr) CommandCounterIncrement();
-  parts_remove(density_id);
   KDE_FAULT("upkeep.removed");
 }
 

@@ -37,7 +37,6 @@ Upkeep upkeep_find(int64 density_id, Snapshot snapshot = nullptr);
 // holds the key's lock, and has read *upkeep under it.
 void upkeep_write(Upkeep* upkeep);
 
-// Removes it, and the density's parts.
 void upkeep_remove(int64 density_id);
 
 // Opens the table. Error 55000 if it is not that of this version.

@@ -10,8 +10,8 @@
 #include "pg/catalog/shards.h"
 #include "pg/fit/arrays.h"
 #include "pg/fit/fit_record.h"
-#include "pg/fit/part_fit.h"
 #include "pg/fit/road.h"
+#include "pg/fit/shard_fit.h"
 #include "pg/fit/store.h"
 #include "pg/type/density_datum.h"
 
@@ -58,7 +58,7 @@ void check_computable(const DensityRequest& request, Relation relation) {
 // By the arguments that both forms of kde_fit have, at the places where a form has them; -1: it has
 // none.
 struct Arguments {
-  int exact, filter, max_error, measures, group_by, name, incremental, steps;
+  int exact, filter, max_error, measures, group_by, name, steps;
 };
 
 Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
@@ -69,9 +69,7 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
   request.asked = read_asked(fcinfo, at.max_error, at.name);
   if (at.exact >= 0) {
     reject_null(fcinfo, at.exact, "exact");
-    reject_null(fcinfo, at.incremental, "incremental");
     request.asked.exact = PG_GETARG_BOOL(at.exact);
-    request.asked.incremental = PG_GETARG_BOOL(at.incremental);
   }
   if (!PG_ARGISNULL(at.steps)) request.asked.steps = text_to_cstring(PG_GETARG_TEXT_PP(at.steps));
   const Oid oid = PG_GETARG_OID(0);
@@ -98,8 +96,7 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
 
 bool begin_road(const DensityRequest& request, Relation relation, Road* road) {
   check_computable(request, relation);
-  if (request.asked.query != nullptr || request.asked.incremental || is_read_by_shard(request))
-    return false;
+  if (request.asked.query != nullptr || is_read_by_shard(request)) return false;
   road->begin(request);
   return true;
 }
@@ -107,7 +104,7 @@ bool begin_road(const DensityRequest& request, Relation relation, Road* road) {
 void fit_density(const DensityRequest& request, Relation relation, Road* road, DensityFit* fit) {
   if (request.asked.query != nullptr) return fit_by_query(request, relation, fit);
   if (road == nullptr) {
-    const char* why = fit_by_parts(request, relation, fit);
+    const char* why = fit_shards(request, relation, fit);
     if (why != nullptr) raise_nothing_to_fit(relation, request.key, why);
     return;
   }
@@ -129,12 +126,12 @@ void fit_density(const DensityRequest& request, Relation relation, Road* road, D
 
 // kde_fit(regclass, name, method, sample_rows, seed, ...)
 KDE_EXPORT(kde_fit);
-Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {5, 6, 7, 8, 9, 10, 11, 12}); }
+Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {5, 6, 7, 8, 9, 10, 11}); }
 
 // kde_fit(regclass, text[], method, sample_rows, seed, ...). An array of one is the fit of a column.
 KDE_EXPORT(kde_fit_columns);
 Datum kde_fit_columns(PG_FUNCTION_ARGS) {
-  return kde_pg::fit_by_call(fcinfo, {-1, 5, 6, 7, 8, 9, -1, 10});
+  return kde_pg::fit_by_call(fcinfo, {-1, 5, 6, 7, 8, 9, 10});
 }
 
 // A density of one's own, as a value: of the rows that the current user may read.

@@ -6,7 +6,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
 #include "pg/fit/fit_record.h"
-#include "pg/fit/part_fit.h"
+#include "pg/fit/shard_fit.h"
 #include "pg/fit/road.h"
 
 extern "C" {
@@ -101,8 +101,6 @@ void lock_columns(List* columns) {
     column->steps = before->request.steps;
     if (before->key.measures > 0)
       column->reason = "Its density has measures, and stays: kde_refresh() fits it anew.";
-    else if (before->request.incremental)
-      column->reason = "Its density is incremental, and stays: kde_refresh() fits it anew.";
     else if (before->request.query != nullptr)
       column->reason = "Its density is stored by kde_store(), and stays.";
   }
@@ -154,7 +152,7 @@ void fit_columns(List* columns, const FitRequest& asked, Relation relation) {
     request.of_table = true;
     request.key = column->key;
     if (is_read_by_shard(request)) {
-      column->reason = fit_by_parts(request, relation, &column->fit);
+      column->reason = fit_shards(request, relation, &column->fit);
       continue;
     }
     of[size] = column;

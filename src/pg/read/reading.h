@@ -25,7 +25,7 @@ struct ScanOptions {
   // expressions are refused (42P17). Else as the current user.
   bool as_owner = true;
   bool by_query = false;  // the whole tree by one query, whose policies apply
-  // One leaf of the tree alone, by leaf_relations(); invalid: all.
+  // One leaf of the tree alone; invalid: all.
   Oid leaf = InvalidOid;
   // Of a leaf that is read by block, the blocks [first_block, end_block) alone, every row of them as
   // another scan's snapshot sees it; null: all, under one of its own.

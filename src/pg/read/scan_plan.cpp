@@ -7,7 +7,6 @@
 #include "pg/progress/progress.h"
 #include "pg/read/block_range.h"
 #include "pg/read/foreign_blocks.h"
-#include "pg/read/leaves.h"
 
 #include "core/kde.h"
 
@@ -58,6 +57,31 @@ double planned_rows_of(Relation rel) {
   double rows = 0, all_visible;
   estimate_rel_size(rel, nullptr, &pages, &rows, &all_visible);
   return Max(rows, 0.0);
+}
+
+// Whether a relation has rows of its own. Errors: 42809, 55000 for what cannot be read.
+bool has_rows(Relation rel) {
+  switch (rel->rd_rel->relkind) {
+    case RELKIND_PARTITIONED_TABLE:
+      return false;
+    case RELKIND_RELATION:
+    case RELKIND_FOREIGN_TABLE:
+      return true;
+    case RELKIND_MATVIEW:
+      if (!RelationIsPopulated(rel))
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("materialized view \"%s\" has not been populated",
+                               RelationGetRelationName(rel)),
+                        errhint("Use the REFRESH MATERIALIZED VIEW command.")));
+      return true;
+    default:
+      ereport(ERROR,
+              (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+               errmsg("cannot read the rows of relation \"%s\"", RelationGetRelationName(rel)),
+               errdetail("Only tables, partitioned tables, materialized views and foreign tables "
+                         "can be read.")));
+  }
+  pg_unreachable();
 }
 
 void collect_leaves(Scan* s) {
