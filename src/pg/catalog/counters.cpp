@@ -1,8 +1,6 @@
 // Rows changed between two readings of the cumulative statistics, and how readings are stored.
 #include "pg/catalog/counters.h"
 
-#include "pg/base/text_list.h"
-
 #include <algorithm>
 
 extern "C" {
@@ -105,61 +103,6 @@ int64 changed_rows(const Counters& then, const Counters& now) {
     }
   }
   return changed;
-}
-
-namespace {
-
-constexpr AttrNumber kAllColumns = -1;
-
-// The name and number of each column, as if they were one's expression. Also whether this
-// transaction made the leaf's file, or may have: it changed its row in pg_class.
-bool read_columns(Oid relation, GeneratedColumn* out) {
-  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-  if (!HeapTupleIsValid(tuple)) return false;
-  const bool settled = !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
-  const AttrNumber columns = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relnatts;
-  ReleaseSysCache(tuple);
-  uint64 hash = 0;
-  for (AttrNumber k = 1; k <= columns; ++k) {
-    const char* name = get_attname(relation, k, true);  // null if it was dropped
-    if (name == nullptr) continue;
-    hash = hash_text(name, hash + static_cast<uint64>(k));
-  }
-  *out = {relation, kAllColumns, static_cast<int64>(hash)};
-  return settled;
-}
-
-}  // namespace
-
-void note_columns(Counters* counters) {
-  if (!counters->known) return;
-  GeneratedColumns& columns = counters->generated;
-  const int room = columns.count + counters->leaves;
-  auto* all = static_cast<GeneratedColumn*>(palloc0(sizeof(GeneratedColumn) * (room + 1)));
-  std::copy_n(columns.column, columns.count, all);
-  columns.column = all;
-  for (int i = 0; i < counters->leaves; ++i) {
-    if (!read_columns(counters->leaf[i].relation, &all[columns.count++])) counters->known = false;
-  }
-}
-
-bool is_untouched(const Counters& then, const Counters& now) {
-  if (!then.known || !now.known || then.leaves != now.leaves ||
-      then.generated.count != now.generated.count)
-    return false;
-  for (int i = 0; i < now.leaves; ++i) {
-    const LeafCounters& a = then.leaf[i];
-    const LeafCounters& b = now.leaf[i];
-    if (a.relation != b.relation || a.file != b.file || began_anew(a, b) || changed_in(a, b) != 0)
-      return false;
-  }
-  for (int i = 0; i < now.generated.count; ++i) {
-    const GeneratedColumn& a = then.generated.column[i];
-    const GeneratedColumn& b = now.generated.column[i];
-    if (a.relation != b.relation || a.attnum != b.attnum || a.expression != b.expression)
-      return false;
-  }
-  return true;
 }
 
 ArrayType* counters_to_array(const Counters& counters) {

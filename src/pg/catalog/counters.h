@@ -62,20 +62,9 @@ void count_elsewhere(Counters* counters);
 // Rows changed between two readings that are both known.
 int64 changed_rows(const Counters& then, const Counters& now);
 
-// For who trusts counters with a part of a table that he will not read again: notes the columns of
-// each leaf by their names, as a partition may come back with others of the same names. Unknown
-// where this transaction made a leaf's file, as TRUNCATE then empties it in place and takes back
-// what was counted.
-void note_columns(Counters* counters);
-
-// Whether rows and columns are those of then, by two readings with their columns noted. Less will
-// do for changed_rows(): not a new file, whose rows may have been written with other values; not
-// counters that fell, as nobody knows what they had counted before they began anew.
-bool is_untouched(const Counters& then, const Counters& now);
-
 // As kde_aqp.upkeep.counters holds them, a row a leaf, and behind them, with a relation of 0, a
-// virtual generated column's relation, number and expression (-1: all columns). '{0}' where rows
-// are elsewhere. Null where unknown.
+// virtual generated column's relation, number and expression. '{0}' where rows are elsewhere. Null
+// where unknown.
 ArrayType* counters_to_array(const Counters& counters);
 // Unknown if it is no such array, or null.
 Counters counters_from_array(ArrayType* array);

@@ -39,7 +39,6 @@ const char* unproven_text(Unproven why) {
       "queries see other rows than the table's own",
       "it was stored as a value",
       "it was stored by a query",
-      "what is known of its parts is not known of all",
       "the server was upgraded or restored since",
       "tables were attached, detached, made or dropped since",
       "the table was written anew since",
@@ -250,11 +249,11 @@ Judgement unknown(Unproven why) {
 }
 
 // headers: that it may read. *sum: of what it looked at.
-Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of, Sum* sum) {
+Judgement look(Oid relation, const Proof& proof, Headers headers, Sum* sum) {
   if (snapshots_may_age()) return unknown(Unproven::aging);
   if (is_of_shards(relation)) return unknown(Unproven::shards);
   Unproven why = Unproven::no;
-  Relation root = open_member(OidIsValid(columns_of) ? columns_of : relation, &why);
+  Relation root = open_member(relation, &why);
   if (root == nullptr) return unknown(why != Unproven::no ? why : Unproven::other_leaves);
   double gone = 0;
   Unproven other = Unproven::no;  // why leaves are not those of then
@@ -460,15 +459,6 @@ void note_definition(Oid relation, const Bitmapset* columns, Proof* proof) {
   proof->leaves = 0;
 }
 
-Proof note_proof(Oid relation) {
-  const ProofBegun begun = begin_proof(relation);
-  const bool old = IsolationUsesXactSnapshot();
-  PushActiveSnapshot(old ? GetTransactionSnapshot() : GetLatestSnapshot());
-  const Proof out = note_proof(relation, GetActiveSnapshot(), old ? nullptr : &begun);
-  PopActiveSnapshot();
-  return out;
-}
-
 namespace {
 
 // Why there is nothing to look at.
@@ -488,7 +478,7 @@ Judgement judge(Oid relation, const Proof& proof) {
       place->lsn == proof.lsn && place->as_of == proof.as_of)
     return place->judgement;
   Sum sum;
-  const Judgement out = look(relation, proof, kHeadersOfAnswer, InvalidOid, &sum);
+  const Judgement out = look(relation, proof, kHeadersOfAnswer, &sum);
   if (quiet && out.changed != Changed::unknown && !sum.put_off)
     *place = {relation, GetActiveSnapshot()->xmax, proof.lsn, proof.as_of, out};
   return out;
@@ -609,17 +599,11 @@ bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, Lis
   return why == Unproven::no && all_known;
 }
 
-bool is_unchanged(Oid relation, const Proof& proof, Oid columns_of) {
-  if (why_unknown(proof) != Unproven::no) return false;
-  Sum sum;
-  return look(relation, proof, kAllHeaders, columns_of, &sum).changed == Changed::nothing;
-}
-
 bool may_be_renewed(Oid relation, const Proof& proof) {
   if (!proof.known || RecoveryInProgress()) return false;
   if (proof.system != GetSystemIdentifier()) return true;
   Sum sum;
-  (void)look(relation, proof, kNoHeaders, InvalidOid, &sum);
+  (void)look(relation, proof, kNoHeaders, &sum);
   return sum.stamped > 0 && (proof.all_ended || (proof.all_set && sum.clear == 0));
 }
 
@@ -628,7 +612,7 @@ bool renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
   const ProofBegun begun = begin_proof(relation);
   PushActiveSnapshot(GetLatestSnapshot());
   Sum sum;
-  bool same = look(relation, proof, kAllHeaders, InvalidOid, &sum).changed == Changed::nothing;
+  bool same = look(relation, proof, kAllHeaders, &sum).changed == Changed::nothing;
   if (same) {
     *renewed = note_proof(relation, GetActiveSnapshot(), &begun);
     Bitmapset* columns = nullptr;

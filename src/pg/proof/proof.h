@@ -74,7 +74,6 @@ enum class Unproven {
   elsewhere,  // queries see other rows than the table's
   by_value,   // they came as a value, whose age nobody knows
   by_query,   // or by a query
-  by_parts,   // a part is not known
   other_system,
   other_leaves,
   other_file,
@@ -146,12 +145,9 @@ ProofBegun begin_proof(Oid relation);
 // made, old_snapshot_threshold >= 0, a server in recovery. It proves nothing before
 // note_definition().
 Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun);
-// The same under a snapshot of its own: for rows that are read under later ones, whatever they are,
-// as what it proves did not change in between. In REPEATABLE READ and up the transaction's.
-Proof note_proof(Oid relation);
 
-// Completes a proof by what its leaves are, while they are locked: what columns of `relation`, of
-// which it may be a part, are in them. columns: attribute numbers.
+// Completes a proof by what its leaves are, while they are locked: what columns of `relation` are in
+// them. columns: attribute numbers.
 void note_definition(Oid relation, const Bitmapset* columns, Proof* proof);
 
 // What is known of rows that were read in other ways; since: not after that, 0: nobody knows.
@@ -187,11 +183,6 @@ void add_block(List** runs, Oid leaf, BlockNumber block);
 // whose bits are clear, if they are no more than 32,672.
 bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, List** came,
                   uint64* leaves);
-
-// Whether nothing changed, for who has time: reads as many headers as may prove it, up to the first
-// that does not.
-// columns_of: the relation whose columns were read, of a part of it; invalid: `relation`.
-bool is_unchanged(Oid relation, const Proof& proof, Oid columns_of = InvalidOid);
 
 // Whether a leaf has another file and other definitions of the columns that were read: their values
 // may be others, whatever was counted. Also where nothing else is known.
