@@ -560,6 +560,9 @@ bool note_gone(const ProofLeaf& then, Stretch* begin, Stretch* end) {
 bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, List** came,
                   uint64* leaves) {
   if (why_unknown(proof) != Unproven::no || snapshots_may_age()) return false;
+  Unproven why = Unproven::no;
+  Relation root = open_member(relation, &why);
+  if (root == nullptr) return false;
   const Noted noted = {proof.lsn, proof.all_set, proof.all_ended};
   Headers headers = kHeadersOfRest;
   Sum sum;
@@ -576,9 +579,12 @@ bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, Lis
     return ConditionalLockRelationOid(leaf, AccessShareLock) ? Unproven::no
                                                              : Unproven::being_changed;
   };
-  const Unproven why = match_leaves(
+  why = match_leaves(
       relation, proof, leaves,
       [&](Relation rel, const ProofLeaf& then) -> Unproven {
+        // A leaf may have come back with others of the same names.
+        if (then.columns != hash_columns(RelationGetDescr(root), proof, RelationGetDescr(rel)))
+          return Unproven::other_columns;
         Stretch* const begin = those_of(then);
         ChangedOfLeaf changed(rel, then, begin, at);
         if (const Unproven other = changed.look(noted, &headers, &sum); other != Unproven::no)
@@ -596,6 +602,7 @@ bool find_changed(Oid relation, const Proof& proof, Stretch* stretch, int n, Lis
           *came = lappend(*came, new (palloc(sizeof(Stretch))) Stretch{leaf, 0, blocks, true});
         return keep_locked(leaf);
       });
+  close_member(root);
   return why == Unproven::no && all_known;
 }
 
