@@ -209,14 +209,6 @@ my $beside = q{SELECT count(*) FROM generate_series(1, 20) AS x, approx_count_ci
   WHERE (SELECT count(*) FROM f_here WHERE v <= x::float8 / 2) NOT BETWEEN a.lower_bound AND a.upper_bound};
 is(ask($session, $beside), '0', 'counts are within their intervals');
 
-# Part by part: of each there at least 128 blocks, for its own variance.
-rows_read_there();
-ask($session, q{SELECT kde_fit('f', 'v', seed => 3, incremental => true)});
-$rows_read = rows_read_there();
-cmp_ok($rows_read, '>=', 2 * 128 * 100, 'parts there: enough is read');
-cmp_ok($rows_read, '<=', 2 * 128 * 291, 'and no more');
-is(ask($session, $beside), '0', 'parts: counts are within their intervals');
-
 # What can be read by block, and what is read whole.
 $nodes[0]->safe_psql('postgres', q{
   CREATE TABLE parent AS SELECT i::float8 AS v FROM generate_series(1, 5000) AS i;
@@ -269,7 +261,7 @@ $locker->quit;
 
 # One without the extension. A fit asks nothing of it, an aggregate says what is missing.
 $nodes[2]->safe_psql('postgres', 'DROP EXTENSION kde_aqp CASCADE');
-is(ask($session, q{SELECT count(*) FROM kde_fit('f', 'v', seed => 3, incremental => true)}), '1', 'no extension: a fit');
+is(ask($session, q{SELECT count(*) FROM kde_fit('f', 'v', seed => 3)}), '1', 'no extension: a fit');
 is(ask($session, q{SELECT approx_count('f.v', 1, 2)}), $answer, 'no extension: the same fit');
 my (undef, $err) = ask($session, 'SELECT ' . sprintf($rolled, 'price'));
 like($err, qr/function public\.kde_agg\(numeric\) does not exist.*CONTEXT:  remote SQL command: /s, 'no extension: kde_agg');

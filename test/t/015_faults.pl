@@ -34,10 +34,6 @@ $node->safe_psql('postgres', q{
   CREATE TABLE restored AS SELECT v, w FROM rows;
   SELECT kde_fit('restored', 'v', seed => 1), kde_fit('restored', ARRAY['v + w'], filter => 'w > 3', seed => 1);
   CREATE TABLE dumped AS SELECT * FROM kde_aqp.fitted WHERE relation = 'restored'::regclass;
-  CREATE TABLE parted (v double precision, k integer) PARTITION BY LIST (k);
-  CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
-  CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2);
-  INSERT INTO parted SELECT v, 1 + w % 2 FROM rows;
   CREATE PROCEDURE prepare() LANGUAGE plpgsql AS $$
   BEGIN
     DROP TABLE IF EXISTS t;
@@ -45,7 +41,6 @@ $node->safe_psql('postgres', q{
     PERFORM kde_fit('t', 'v', method => 'silverman', seed => 1), kde_fit('t', 'w', method => 'silverman', seed => 1),
       kde_fit('t', ARRAY['v', 'w'], method => 'scott', sample_rows => 300, seed => 1),
       kde_fit('t', ARRAY['v * 2'], method => 'silverman', filter => 'w <> 7', seed => 1);
-    PERFORM kde_fit('parted', 'v', method => 'silverman', seed => 1, incremental => true);
     INSERT INTO t SELECT v + 1, w + 1, x + 1 FROM rows;
     PERFORM kde_drop(name, filter => filter) FROM kde_densities_full WHERE relation = 'restored'::regclass;
     DELETE FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);
@@ -68,9 +63,7 @@ my $state = q{
   END $$;
   SHOW kde_test.out_of_line;
   SELECT count(*) AS columns FROM pg_attribute WHERE attrelid = to_regclass('t') AND NOT attisdropped;
-  SELECT count(*) AS orphans FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);
-  -- Two parts and their node, or none after a crash.
-  SELECT count(*) IN (0, 3) AND count(*) FILTER (WHERE density_id NOT IN (SELECT id FROM kde_aqp.fitted)) = 0 AS parts FROM kde_aqp.part;};
+  SELECT count(*) AS orphans FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);};
 
 sub state { return $node->safe_psql('postgres', $state) }
 sub prepare { return $node->safe_psql('postgres', 'CALL prepare();' . (defined wantarray ? $state : '')) }
@@ -89,13 +82,13 @@ sub densities_done {
 # Heap, TOAST and indexes of the catalog agree, before VACUUM and after it.
 my $check = q{
   SELECT r.relation, v.* FROM (SELECT unnest(ARRAY[oid, reltoastrelid])::regclass AS relation FROM pg_class
-      WHERE oid IN ('kde_aqp.fitted'::regclass, 'kde_aqp.upkeep'::regclass, 'kde_aqp.part'::regclass)) AS r,
+      WHERE oid IN ('kde_aqp.fitted'::regclass, 'kde_aqp.upkeep'::regclass)) AS r,
     verify_heapam(r.relation, check_toast => true) AS v;
   SELECT bt_index_check(i.indexrelid, true) FROM pg_index AS i WHERE i.indrelid IN (
     SELECT unnest(ARRAY[oid, reltoastrelid]) FROM pg_class
-    WHERE oid IN ('kde_aqp.fitted'::regclass, 'kde_aqp.upkeep'::regclass, 'kde_aqp.part'::regclass));};
+    WHERE oid IN ('kde_aqp.fitted'::regclass, 'kde_aqp.upkeep'::regclass));};
 
-sub integrity { return $node->safe_psql('postgres', "$check VACUUM kde_aqp.fitted, kde_aqp.upkeep, kde_aqp.part; $check") =~ s/\s+//gr }
+sub integrity { return $node->safe_psql('postgres', "$check VACUUM kde_aqp.fitted, kde_aqp.upkeep; $check") =~ s/\s+//gr }
 
 # Waits until nothing of a server that was killed is left, and starts it again. A process in a machine
 # whose process 1 reaps none stays as a zombie, which PostgreSQL takes for a server still running.
@@ -146,9 +139,6 @@ my @cases = (
   [ 'two refits in one transaction',
     q{BEGIN; SELECT kde_fit('t', 'v', method => 'silverman', seed => 2); SAVEPOINT s; SELECT kde_fit('t', 'v', method => 'scott', seed => 3); COMMIT},
     @fit, @store, @end ],
-  [ 'refit by parts', q{SELECT kde_fit('parted', 'v', method => 'scott', seed => 2, incremental => true)}, @fit, @store,
-    qw(part.removed part.stored), @end ],
-  [ 'drop of one by parts', q{SELECT kde_drop('parted.v')}, qw(remove.found remove.deleted part.removed upkeep.removed remove.done), @end ],
   [ 'drop', q{SELECT kde_drop('t.v')}, qw(remove.found remove.deleted upkeep.removed remove.done), @end ],
   [ 'drop of several columns', q{SELECT kde_drop('t (v, w)')}, qw(remove.found remove.deleted upkeep.removed remove.done), @end ],
   [ 'DROP TABLE', q{DROP TABLE t}, qw(upkeep.removed drop.deleted drop.done), @end ],
@@ -158,7 +148,7 @@ my @cases = (
   [ 'refresh in one transaction', q{SELECT action FROM kde_refresh('t', force => true)},
     qw(refresh.locked refresh.stale), @refit, @store, 'refresh.refitted', @end ],
   [ 'refresh, each in a transaction', q{CALL kde_refresh_all(force => true)},
-    qw(refresh.locked refresh.stale), @refit, @store, 'refresh.refitted', @end, qw(part.removed part.stored) ],
+    qw(refresh.locked refresh.stale), @refit, @store, 'refresh.refitted', @end ],
   [ 'restore', q{INSERT INTO kde_aqp.density SELECT * FROM dumped}, qw(row.completed restore.done), @end ],
 );
 
@@ -407,7 +397,7 @@ ok($node->poll_query_until('postgres', q{
      SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock')}), 'DROP TABLE waits');
 is(go_on(), '2', 'the fit goes on');
 end_sql($beside);
-is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.fitted WHERE relation NOT IN ('other'::regclass, 'parted'::regclass)}), '0',
+is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.fitted WHERE relation <> 'other'::regclass}), '0',
   'and its density went with the table');
 $_->quit for $holder, $fitter, $beside;
 

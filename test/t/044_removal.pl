@@ -69,7 +69,7 @@ sql(q{
   SELECT kde_fit('t', 'v', filter => 'w > 3', name => 'few');
   SELECT kde_fit('t', ARRAY['v', 'w'], method => 'scott');
   SELECT kde_fit('t', ARRAY['v + w']);
-  SELECT kde_fit('parted', 'v', incremental => true);
+  SELECT kde_fit('parted', 'v');
   SELECT kde_fit('kept', 'v');
   SELECT kde_store('t', 'w', query => 'SELECT aqp.kde_agg(w) FROM mine.t');
   SELECT kde_fit('t', ARRAY['1 / (w + 1)']);

@@ -39,7 +39,7 @@ my %forms = (
   filter => { of => 'T.x', filter => 'y > 5', fit => q{'T', 'x', filter => 'y > 5', sample_rows => -1},
     plain => 'SELECT count(*) FROM T WHERE y > 5 AND x BETWEEN 10 AND 19', call => q{approx_count_ci('T.x', 10, 19, filter => 'y > 5' MORE)},
     where => 'y > 5 AND x BETWEEN 10 AND 19' },
-  incremental => { of => 'T.x', parts => 1, fit => q{'T', 'x', sample_rows => -1, incremental => true},
+  tree => { of => 'T.x', parts => 1, fit => q{'T', 'x', sample_rows => -1},
     plain => 'SELECT count(*) FROM T WHERE x BETWEEN 10 AND 19', call => q{approx_count_ci('T.x', 10, 19 MORE)} },
 );
 my @forms = sort keys %forms;
@@ -294,7 +294,7 @@ $node->safe_psql('postgres', 'SELECT pg_stat_reset()');
 check($node, 'truncated');
 
 # Statistics lost before the fit; then partitions go and come.
-my @partitioned = ('incremental');
+my @partitioned = ('tree');
 my %partitions = (
   detached => sub { "ALTER TABLE $_[0] DETACH PARTITION $_[0]_p0" },
   dropped => sub { "DROP TABLE $_[0]_p0" },
@@ -302,7 +302,7 @@ my %partitions = (
     . "ALTER TABLE $_[0] ATTACH PARTITION $_[0]_p4 FOR VALUES FROM (100) TO (125)" });
 for my $way (sort keys %partitions) {
   prepare($node, $way, '', @partitioned);
-  $node->safe_psql('postgres', 'SELECT pg_stat_reset();' . fit(table_of($way, 'incremental'), 'incremental'));
+  $node->safe_psql('postgres', 'SELECT pg_stat_reset();' . fit(table_of($way, 'tree'), 'tree'));
   on_each($node, $way, $partitions{$way}, @partitioned);
   check($node, $way, only => \@partitioned);
 }

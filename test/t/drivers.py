@@ -81,7 +81,7 @@ CALLS = [
     ("coalesce(kde_set_refresh(%s, max_age => %s)::text, '')", [DICE, datetime.timedelta(days=1)], ""),
     ("coalesce(kde_set_plain_sql(%s, %s)::text, '')", [DICE, True], ""),
     ("kde_store(%s, %s, (SELECT kde_agg(side) FROM dice), filter => %s)", ["dice", "side", "side > 0"], "dice.side"),
-    ("(SELECT rows FROM kde_fit(%s, %s, incremental => %s))", ["dates", "day", True], 600),
+    ("(SELECT rows FROM kde_fit(%s, %s, exact => %s))", ["dates", "day", False], 600),
     ("kde_drop(%s, if_exists => %s)", ["dates (day, day + 1)", True], False),
     ("kde_bandwidth(%s, %s)", [[1.0, 2.0, 3.0, 5.0, 9.0], "plugin"], None),
     ("kde_bandwidth_matrix(%s, %s)", [POINTS, "scott"], None),

@@ -31,7 +31,7 @@ BEGIN
     PERFORM kde_fit('t', 'a', sample_rows => -1, group_by => 'm');
     PERFORM kde_fit('t', 'a', sample_rows => -1, group_by => 'w');
     PERFORM kde_fit('t', ARRAY['f(a)'], sample_rows => -1);
-    PERFORM kde_fit('t', 'a', sample_rows => -1, filter => 'm = ''low''', incremental => true);
+    PERFORM kde_fit('t', 'a', sample_rows => -1, filter => 'm = ''low''');
     PERFORM kde_fit('t', 'id', sample_rows => -1, filter => 'w = ''x''');
     PERFORM kde_fit('t', ARRAY['at::date'], sample_rows => -1);
     PERFORM kde_fit('t', ARRAY['a', 'n'], sample_rows => 500);
@@ -48,7 +48,7 @@ INSERT INTO forms VALUES
   ('groups of texts', 't.a by (w)', $$(SELECT sum(count) FROM approx_groups('t.a by (w)') WHERE lower(rtrim(group_key)) = 'x')$$,
    $$SELECT count(*) FROM t WHERE lower(rtrim(w::text)) = 'x'$$),
   ('expression', 't (as_fitted.f(a))', $$approx_count('t (f(a))', 0, 50)$$, 'SELECT count(*) FROM t WHERE f(a) BETWEEN 0 AND 50'),
-  ('filter, incremental', 't.a', $$approx_count('t.a', filter => 'm = ''low''')$$, $$SELECT count(*) FROM t WHERE m = 'low'$$),
+  ('filter of labels', 't.a', $$approx_count('t.a', filter => 'm = ''low''')$$, $$SELECT count(*) FROM t WHERE m = 'low'$$),
   ('filter of texts', 't.id', $$approx_count('t.id', filter => 'w = ''x''')$$, $$SELECT count(*) FROM t WHERE w = 'x'$$),
   ('of a setting', 't ((at)::date)', $$approx_count('t (at::date)', '2026-03-05', '2026-03-08')$$,
    $$SELECT count(*) FROM t WHERE at::date BETWEEN '2026-03-05' AND '2026-03-08'$$),

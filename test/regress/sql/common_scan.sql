@@ -108,8 +108,6 @@ ALTER TABLE parts ATTACH PARTITION part2 FOR VALUES FROM (500) TO (1000);
 INSERT INTO parts SELECT i % 1000, i % 77, i % 9 FROM generate_series(1, 5000) AS i;
 SELECT kde_fit('parts', c) FROM unnest('{v,w,x}'::name[]) AS c \g /dev/null
 SELECT kde_fit('parts', 'w', filter => 'v > 400') \g /dev/null
-SELECT kde_fit('parts', 'v', incremental => true, filter => 'w > 5') \g /dev/null
--- Of the incremental one's parts each is read by itself.
 SELECT refresh('parts');
 
 -- ---------------------------------------------------------------------------- one fails, others do not

@@ -1,4 +1,4 @@
--- Densities with groups that are added up, by part and by rollup(), beside SQL at whole hours.
+-- Densities with groups of a tree whose partitions change, and their sums by rollup(), beside SQL at whole hours.
 \set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS group_sums CASCADE;
@@ -43,13 +43,13 @@ END $$;
 CREATE FUNCTION differs() RETURNS bigint LANGUAGE sql AS $$ SELECT differs(kde_density('visits.at by region'), 'region') $$;
 CREATE VIEW made AS SELECT model, rows, nulls, every_row_read, stale, expected_error FROM kde_densities_full WHERE group_by = '{region}';
 
-SELECT model, rows FROM kde_fit('visits', 'at', measures => ARRAY['price', 'paid'], group_by => 'region', sample_rows => -1, incremental => true);
+SELECT model, rows FROM kde_fit('visits', 'at', measures => ARRAY['price', 'paid'], group_by => 'region', sample_rows => -1);
 SELECT made.*, differs() FROM made;
 SELECT group_key, count, sum FROM approx_groups('visits.at by region', '2026-01-02', '2026-01-07 12:00', measure => 'paid');
 SELECT region, count(paid), sum(paid) FROM visits WHERE at BETWEEN '2026-01-02' AND '2026-01-07 12:00' GROUP BY 1 ORDER BY count(*) DESC;
 SELECT kde_set_refresh('visits.at by region', threshold => 0, scale_factor => 0);
 
--- A refresh reads the part that changed.
+-- Refreshes.
 CREATE FUNCTION again(OUT action text, OUT model text, OUT differs bigint) LANGUAGE plpgsql AS $$ BEGIN
   SELECT r.action INTO action FROM kde_refresh('visits') AS r;
   SELECT m.model, differs() INTO model, differs FROM made AS m;
@@ -72,13 +72,12 @@ SELECT pg_stat_force_next_flush();
 VACUUM visits;
 SELECT * FROM again();
 TRUNCATE visits_4;
-DELETE FROM kde_aqp.part;
 SELECT pg_stat_force_next_flush();
 VACUUM visits;
 SELECT * FROM again();
 SELECT nulls FROM made;
--- By two columns, of which a label is renamed: all parts are read again.
-SELECT model FROM kde_fit('visits', 'at', measures => ARRAY['price'], group_by => 'region, size', sample_rows => -1, incremental => true);
+-- By two columns, of which a label is renamed: all is read again.
+SELECT model FROM kde_fit('visits', 'at', measures => ARRAY['price'], group_by => 'region, size', sample_rows => -1);
 SELECT differs(kde_density('visits.at by region, size'), 'ARRAY[region, size::text]');
 ALTER TYPE size RENAME VALUE 'small' TO 'tiny';
 VACUUM visits;
@@ -86,23 +85,10 @@ SELECT action FROM kde_refresh('visits') WHERE action <> 'fresh';
 SELECT model FROM kde_densities_full WHERE group_by = '{region,size}';
 SELECT differs(kde_density('visits.at by region, size'), 'ARRAY[region, size::text]');
 SELECT kde_drop('visits.at by region, size');
--- Nodes of many parts, with a filter; and one of a table without partitions.
-\set ECHO none
-SELECT format('CREATE TABLE hour_%s PARTITION OF visits FOR VALUES FROM (%L) TO (%L)', i, '2026-02-01'::timestamp + i * interval '1 hour', '2026-02-01'::timestamp + (i + 1) * interval '1 hour')
-  FROM generate_series(0, 69) AS i \gexec
-\set ECHO queries
-INSERT INTO visits SELECT '2026-02-01'::timestamp + i * interval '13 s', 'hour ' || i % 5, 'large', 1, i % 5 FROM generate_series(1, 19000) AS i;
-SELECT pg_stat_force_next_flush();
-VACUUM visits;
-SELECT * FROM again();
-SELECT count(*) FILTER (WHERE part = 0) AS nodes, count(*) FILTER (WHERE part > 0) AS parts FROM kde_aqp.part;
-DELETE FROM visits WHERE region = 'hour 1' AND at < '2026-02-01 01:00';
-SELECT pg_stat_force_next_flush();
-VACUUM visits;
-SELECT * FROM again();
-SELECT model, rows FROM kde_fit('visits', 'at', filter => 'paid > 10', group_by => 'region', sample_rows => -1, incremental => true);
+-- With a filter; and one of a table without partitions.
+SELECT model, rows FROM kde_fit('visits', 'at', filter => 'paid > 10', group_by => 'region', sample_rows => -1);
 SELECT count(*) FROM visits WHERE paid > 10 AND at IS NOT NULL;
-SELECT model, rows FROM kde_fit('visits_2', 'at', group_by => 'region', sample_rows => -1, incremental => true);
+SELECT model, rows FROM kde_fit('visits_2', 'at', group_by => 'region', sample_rows => -1);
 
 -- Values are added up, too: by one process, by several, and over a window.
 CREATE TABLE value (day date, d kde);
@@ -143,10 +129,6 @@ SELECT kde_drop('visits.at by region');
 SELECT model LIKE '% groups' FROM kde_fit('visits', 'at', group_by => 'region');
 SELECT try($$SELECT rollup(kde_density('visits.at by region'))$$);
 RESET kde_aqp.sample_blocks;
-SELECT try($$SELECT kde_fit('visits', 'at', group_by => 'region', incremental => true)$$);
-SELECT try($$SELECT kde_fit('visits', 'size', group_by => 'region', sample_rows => -1, incremental => true)$$);
-SELECT try($$SELECT kde_fit('visits', 'at', group_by => 'region', sample_rows => -1, method => 'plugin', incremental => true)$$);
 
 SET client_min_messages = warning;
 DROP SCHEMA group_sums CASCADE;
-SELECT count(*) FROM kde_aqp.part;

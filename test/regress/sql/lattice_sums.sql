@@ -1,12 +1,11 @@
--- Parts of an incremental density whose values lie on a coarser step than their type's: each part is a few
--- ranges, and their sum counts on the same lattice, or says how far off it may be.
+-- Sums of densities whose values lie on a coarser step than their type's: each is a few ranges, and their sum
+-- counts on the same lattice, or says how far off it may be.
 \set ECHO none \\ \pset tuples_only on \\ \pset format unaligned
 SET client_min_messages = warning;
-DROP SCHEMA IF EXISTS incremental_lattice CASCADE;
-CREATE SCHEMA incremental_lattice;
-SET search_path = incremental_lattice, public;
+DROP SCHEMA IF EXISTS lattice_sums CASCADE;
+CREATE SCHEMA lattice_sums;
+SET search_path = lattice_sums, public;
 RESET client_min_messages;
-SET kde_aqp.approximate_notice = off;
 
 -- Table `name`, value i of the column as `value` makes it: of the first part, and from i = 15000 on of the second
 -- one, which has every `every`-th alone.
@@ -23,30 +22,28 @@ BEGIN
       (SELECT %3$s FROM (SELECT k * 104729 %% 29990 + (k %% 3) * 0.3 AS i) AS s) AS b FROM generate_series(1, 60) AS k) AS r', name || '_asked', type, value);
 END $$;
 
--- How many of the ranges asked for are answered otherwise than by all rows; how many intervals do not hold them.
--- `exact`: answers said to be so. Plain SQL: which has an exact answer, if the density's interval is too wide.
-CREATE FUNCTION differs(name text, OUT plain bigint, OUT counts bigint, OUT sums bigint, OUT outside bigint,
-                        OUT sums_outside bigint, OUT exact bigint) LANGUAGE plpgsql AS $$
+-- Of both parts, each a density.
+CREATE FUNCTION sum_of(name text, measure text) RETURNS kde LANGUAGE plpgsql AS $$
 DECLARE
-  r record; n bigint; s numeric; m numeric; c bigint; d numeric; l record; density text := name || '.at';
+  d kde;
 BEGIN
-  plain := 0; counts := 0; sums := 0; outside := 0; sums_outside := 0; exact := 0;
-  FOR r IN EXECUTE format('SELECT * FROM %I', name || '_asked') LOOP
-    SET LOCAL kde_aqp.approximate = 'off';
-    EXECUTE format('SELECT count(*), sum(amount), sum(extra) FROM %I WHERE at >= $1 AND at <= $2', name) INTO n, s, m USING r.low, r.high;
-    SET LOCAL kde_aqp.approximate = 'all';
-    EXECUTE format('SELECT count(*), sum(amount) FROM %I WHERE at >= %L AND at <= %L', name, r.low, r.high) INTO c, d;
-    IF abs(c - n) > 0.01 * n OR abs(d - s) > 0.01 * s THEN plain := plain + 1; END IF;
-    IF round(approx_count(density, r.low, r.high)) <> n THEN counts := counts + 1; END IF;
-    IF abs(approx_sum(density, r.low, r.high, measure => 'amount')::numeric - coalesce(s, 0)) > 0.001 THEN sums := sums + 1; END IF;
-    SELECT * INTO l FROM approx_count_ci(density, r.low, r.high);
-    IF n NOT BETWEEN l.lower_bound - 1e-6 AND l.upper_bound + 1e-6 THEN outside := outside + 1; END IF;
-    IF l.upper_bound - l.lower_bound < 1e-6 THEN exact := exact + 1; END IF;
-    SELECT * INTO l FROM approx_sum_ci(density, r.low, r.high, measure => 'amount');
-    IF coalesce(s, 0) NOT BETWEEN l.lower_bound - 1e-3 AND l.upper_bound + 1e-3 THEN sums_outside := sums_outside + 1; END IF;
-    SELECT * INTO l FROM approx_sum_ci(density, r.low, r.high, measure => 'extra');
-    IF coalesce(m, 0) NOT BETWEEN l.lower_bound - 1e-3 AND l.upper_bound + 1e-3 THEN sums_outside := sums_outside + 1; END IF;
-  END LOOP;
+  EXECUTE format('SELECT rollup(d) FROM (SELECT kde_agg(at, %I) AS d FROM %I GROUP BY part) AS s', measure, name) INTO d;
+  RETURN d;
+END $$;
+-- How many of the ranges asked for are answered otherwise than by all rows; how many intervals do not hold them.
+-- `exact`: answers said to be so.
+CREATE FUNCTION differs(name text, density kde, extra kde, OUT counts bigint, OUT sums bigint, OUT outside bigint,
+                        OUT sums_outside bigint, OUT exact bigint) LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format($sql$
+    SELECT count(*) FILTER (WHERE round(c.estimate) <> n), count(*) FILTER (WHERE abs(a.estimate - s) > 0.001),
+      count(*) FILTER (WHERE n NOT BETWEEN c.lower_bound - 1e-6 AND c.upper_bound + 1e-6),
+      count(*) FILTER (WHERE s NOT BETWEEN a.lower_bound - 1e-3 AND a.upper_bound + 1e-3)
+        + count(*) FILTER (WHERE e NOT BETWEEN b.lower_bound - 1e-3 AND b.upper_bound + 1e-3),
+      count(*) FILTER (WHERE c.upper_bound - c.lower_bound < 1e-6)
+    FROM %I, LATERAL (SELECT count(*) AS n, coalesce(sum(amount), 0) AS s, coalesce(sum(extra), 0) AS e FROM %I WHERE at BETWEEN low AND high) AS t,
+      approx_count_ci($1, low, high) AS c, approx_sum_ci($1, low, high, measure => '2') AS a, approx_sum_ci($2, low, high, measure => '2') AS b
+  $sql$, name || '_asked', name) INTO counts, sums, outside, sums_outside, exact USING density, extra;
 END $$;
 
 CREATE TABLE types (type text, value text);
@@ -68,15 +65,8 @@ CREATE TABLE tried AS
     FROM types WHERE type NOT LIKE '%int%' OR type = 'interval';
 \set ECHO queries
 SELECT count(make(name, type, value, every)) FROM tried;
-SELECT 'VACUUM (FREEZE, ANALYZE) ' || name FROM tried \gexec
-SELECT count(kde_fit(name::regclass, 'at', sample_rows => -1, measures => ARRAY['amount', 'extra'], incremental => true)) FROM tried;
-SELECT count(*) FROM tried, kde_set_plain_sql(name || '.at', true);
-SELECT tried.name, lattice_step, d.* FROM tried LEFT JOIN kde_densities_full AS k ON k.relation = tried.name::regclass,
-  differs(tried.name) AS d ORDER BY tried.name;
--- Values as well: added up as one.
-CREATE TABLE daily AS SELECT part, kde_agg(at) AS d FROM same_timestamp GROUP BY part;
-SELECT sum((round(approx_count(d, low, high)) <> (SELECT count(*) FROM same_timestamp WHERE at >= low AND at <= high))::integer) AS differ
-FROM (SELECT rollup(d) AS d FROM daily) AS s, same_timestamp_asked;
+CREATE TABLE summed AS SELECT name, sum_of(name, 'amount') AS density, sum_of(name, 'extra') AS extra FROM tried;
+SELECT name, lattice_step, d.* FROM summed, kde_info(density), differs(name, density, extra) AS d ORDER BY name;
 
 SET client_min_messages = warning;
-DROP SCHEMA incremental_lattice CASCADE;
+DROP SCHEMA lattice_sums CASCADE;

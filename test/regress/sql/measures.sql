@@ -180,7 +180,6 @@ SELECT kde_fit('huge', 'v', measures => ARRAY['near'], sample_rows => -1) IS NOT
 SELECT kde_fit('huge', 'v', measures => ARRAY['m * 2']);
 SELECT kde_fit('huge', 'v', measures => ARRAY['m'], group_by => 'g');
 SELECT kde_fit('huge', 'v', measures => ARRAY['m'], sample_rows => 100, seed => 1);
-SELECT kde_fit('huge', 'v', measures => ARRAY['m'], incremental => true);
 SELECT kde_agg(v, m) IS NULL FROM huge;
 SELECT kde_fit('huge', 'g', measures => ARRAY['m']);
 SELECT kde_fit('huge', 'v', measures => ARRAY['m / 1e200'], sample_rows => -1) IS NOT NULL AS fitted;

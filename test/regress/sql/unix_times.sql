@@ -29,7 +29,7 @@ SELECT name, model FROM kde_fit('events', 'ms', sample_rows => -1, measures => '
 SELECT name, model FROM kde_fit('events', 'ms', sample_rows => -1, measures => '{amount}', group_by => 'region', steps => 'unix milliseconds');
 SELECT name, model FROM kde_fit('events', 's', sample_rows => -1, steps => 'unix seconds');
 SELECT name, model FROM kde_fit('events', ARRAY['whole'], sample_rows => -1, measures => '{amount}', steps => 'unix seconds');
-SELECT name, model FROM kde_fit('halves', 'ms', sample_rows => -1, measures => '{amount}', incremental => true, steps => 'unix milliseconds');
+SELECT name, model FROM kde_fit('halves', 'ms', sample_rows => -1, measures => '{amount}', steps => 'unix milliseconds');
 SELECT name, steps FROM kde_densities_full WHERE relation IN ('events'::regclass, 'halves'::regclass) ORDER BY name COLLATE "C";
 SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities_full WHERE relation IN ('events'::regclass, 'halves'::regclass);
 SELECT pg_stat_force_next_flush();
