@@ -58,8 +58,7 @@ bool is_covered(const CatalogEntry& entry, const DensityRequest& request) {
   const FitRequest& asked = entry.request;
   bool covered =
       strcmp(asked.method, request.asked.method) == 0 && asked.max_error == 0 && !asked.exact &&
-      asked.query == nullptr &&
-      (asked.steps == nullptr) == (request.asked.steps == nullptr) &&
+      asked.query == nullptr && (asked.steps == nullptr) == (request.asked.steps == nullptr) &&
       (asked.steps == nullptr || strcmp(asked.steps, request.asked.steps) == 0) &&
       asked.sample_rows == request.asked.sample_rows &&
       (!asked.seed_given || (request.asked.seed_given && asked.seed == request.asked.seed));

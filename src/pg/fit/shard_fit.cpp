@@ -71,8 +71,8 @@ const char* shard_call(const DensityRequest& request, int shards) {
   DensityKey columns = key;
   columns.measures = columns.groups = 0;
   const int parts = Max(shards, 1);
-  const Size bytes = Max(kLeastBytes, Min(kBytesOfShards / static_cast<Size>(parts),
-                                          density_bytes(request.asked)));
+  const Size bytes = Max(
+      kLeastBytes, Min(kBytesOfShards / static_cast<Size>(parts), density_bytes(request.asked)));
   return psprintf(
       "kde_aqp.kde_send(kde_aqp.shard_density(" KDE_SHARD
       ", %s, %s, %s, %s, %s, %lld, %d, %lld, %s))",
