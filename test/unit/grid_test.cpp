@@ -756,6 +756,23 @@ TEST(AddedUp, AreWhatIsLeftAndWhatCame) {
   }
 }
 
+// What comes lies within a cell that had few rows: where these lie in it is not known, but how many.
+TEST(AddedUp, StayExactWhereManyComeIntoOneCell) {
+  const Shape& shape = shapes()[0];
+  std::vector<Row> rows = rows_of(shape, 20000, 41), many;
+  const double begin = std::floor(rows[7].x / shape.step_of_parts) * shape.step_of_parts;
+  for (int i = 0; i < 5000; ++i)
+    many.push_back({begin + (i % 997) * shape.step_of_parts / 1000, 1});
+  OwnedGridCells sum(shape.chain(), 1);
+  sum->keep_cells();
+  for (const std::vector<Row>& part : {rows, many})
+    ASSERT_TRUE(sum->add(Fitted::of(shape, part).density().header()).ok());
+  rows.insert(rows.end(), many.begin(), many.end());
+  const Fitted now(shape, rows, &*sum, kGridBytes, true);
+  EXPECT_EQ(now.density().header().error, 0);
+  expect_exact_at(shape.step_of_parts, now, 42);
+}
+
 // Parts of few bytes have coarser cells.
 TEST(AddedUp, HoldTheTruthWhateverThePartsAre) {
   for (const Shape& shape : shapes()) {

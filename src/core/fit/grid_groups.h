@@ -80,6 +80,8 @@ class GridGroups {
   GridGroups(const Memory& memory, Chain chain, int measures)
       : memory_(memory), chain_(chain), measures_(measures) {}
 
+  // As GridCells::keep_cells(), of all; before any density.
+  void keep_cells() { keeps_cells_ = true; }
   // A density's, of the same chain and as many measures: valid, with groups. Errors: out_of_memory;
   // invalid_format of groups without round ends or not of every row, and of what no fit writes. It
   // must not be used further then.
@@ -121,6 +123,7 @@ class GridGroups {
   Memory memory_ = {};
   Chain chain_ = Chain::decimal;
   int measures_ = 0;
+  bool keeps_cells_ = false;
   std::uint32_t pass_ = 0;  // numbers what is added
   // Those with a list of their own, and names of others.
   Group** groups_ = nullptr;

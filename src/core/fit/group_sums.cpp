@@ -84,6 +84,7 @@ Status GridGroups::new_cells(GridCells** out) {
   void* room = memory_.allocate(memory_.context, sizeof(GridCells));
   if (room == nullptr) return out_of_memory();
   *out = new (room) GridCells(memory_, chain_, measures_, most_);
+  if (keeps_cells_) (*out)->keep_cells();
   return Status::success();
 }
 

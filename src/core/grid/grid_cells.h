@@ -143,6 +143,9 @@ class GridCells {
   Status settle();
   // No value is kept: what estimates a sample's rows takes heavy values apart by itself.
   void keep_none() { kept_room_ = 0; }
+  // No row of a cell is put elsewhere within it: counts at ends of the coarsest are exact, and what is
+  // finer beside such a row is lost.
+  void keep_cells() { keeps_cells_ = true; }
 
   // ---- of settled cells
   const RoundEnds& ends() const { return ends_; }
@@ -300,6 +303,7 @@ class GridCells {
   std::size_t most_ = kMostGridCells;
   int level_ = -1;
   int digits_ = 0;
+  bool keeps_cells_ = false;
   bool by_rows_ = false;  // cells of few rows are put together, not all of a level
   // Of densities of samples alone, which are even within their cells, and their lattice.
   bool is_uneven_ = false, has_lattice_ = false, has_lattices_ = false;  // several

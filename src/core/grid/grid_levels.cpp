@@ -620,7 +620,8 @@ void GridCells::list_cells(std::vector<Place>& all, GridList* out) const {
       std::size_t last = i + 1;
       while (last < all.size() && all[last].entry.x < end) ++last;
       const double within = below[last] - below[i + 1];
-      if (last > i + 1 && within > kFew * e.rows && within > kHeavy * below.back()) {
+      if (!keeps_cells_ && last > i + 1 && within > kFew * e.rows &&
+          within > kHeavy * below.back()) {
         const auto middle = static_cast<std::size_t>(
             std::upper_bound(below.begin() + static_cast<std::ptrdiff_t>(i) + 2,
                              below.begin() + static_cast<std::ptrdiff_t>(last),

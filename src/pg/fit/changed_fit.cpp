@@ -53,9 +53,11 @@ class AddedEstimate final : public LineEstimate {
     const kde::Chain chain = chain_of(request.key, request.asked);
     options_.method = kde::Method::automatic;
     cells_ = Owned<kde::OwnedGridCells>::create(context, chain, request.key.measures);
-    if (request.key.groups > 0)
-      groups_ = new (MemoryContextAlloc(context, sizeof(kde::GridGroups)))
-          kde::GridGroups(memory_of(context), chain, request.key.measures);
+    (*cells_)->keep_cells();
+    if (request.key.groups == 0) return;
+    groups_ = new (MemoryContextAlloc(context, sizeof(kde::GridGroups)))
+        kde::GridGroups(memory_of(context), chain, request.key.measures);
+    groups_->keep_cells();
   }
 
   kde::Status add(const kde::Header& density, const kde::GridCells::Without& without) {
