@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Points that speak, for residuals to tell their own variance; with fewer it is the target's.
-constexpr double kFewestPoints = 3;
+// Points of the target's own spread that join those that speak, as in a box (box_evidence.cpp).
+constexpr double kPointsAdded = 2;
 
 // S_2 - S_1^2/S_0 less than that share of S_0: the points lie at one place, but for the rounding of
 // their coordinates, and have no slope.
@@ -128,17 +128,21 @@ Interval conditional_mean(const JointView& d, int target, int on, double x,
   if (!std::isfinite(height)) return {kNan, kNan, kNan};
 
   double residuals = 0;
+  double fourth = 0;
   double l_squares = 0;
   for_points_near(d, target, on, t0, [&](double w, double u, double y) {
     const double r = y - center - height - slope * u;
     residuals += w * r * r;
+    fourth += w * r * r * r * r;
     const double l = w / s.s0 - (line ? w * (u - mean_u) * mean_u / spread : 0);
     l_squares += l * l;
   });
   const double points = s.s0 * s.s0 / s.squares;
   const double degrees = points - (line ? 2 : 1);
-  double variance = column.variance;
-  if (points > kFewestPoints) variance = residuals / s.s0 * points / degrees;
+  const double kurtosis = residuals > 0 ? fourth / residuals * (s.s0 / residuals) : 0;
+  const double added = kPointsAdded * std::max((kurtosis - 1) / 2, 1.0);
+  const double variance = (residuals / s.s0 * points + added * column.variance) /
+                          (std::max(degrees, 0.0) + added);
   const JointHeader& h = d.header();
   const double z = normal_central_quantile(options.confidence);
   const double deviations = z + student_excess(z, std::max(degrees, 1.0));

@@ -9,7 +9,8 @@
 // Its variance is sigma^2 sum l_i^2, sigma^2 being the residuals' about the line, W-weighted, with
 // two degrees of freedom less than the n_e = S_0^2/sum W_i^2 points that speak; times the density's
 // sampling and reading variances: the interval is about the curve that all rows of the table would
-// give with this bandwidth.
+// give with this bandwidth. Points that all have one value do not tell sigma, nor do few of a heavy
+// tail: they are joined by points of the column's own variance, as those of a box are.
 //
 // k changed rows widen it by what they may have done where they do most, to either side. A row of
 // weight w and residual e at u that comes or goes moves the height at t_0 by
