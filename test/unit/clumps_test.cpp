@@ -84,6 +84,24 @@ TEST(Clumps, AtomsOnALattice) {
   EXPECT_EQ(split.atoms[0].weight, 15);
 }
 
+// Two heavy neighbours on a lattice whose points expect 0.3 to 2 observations are atoms, and those
+// about them none.
+TEST(Clumps, HeavyValuesAreNoClump) {
+  for (const double points : {10000.0, 4000.0, 1500.0}) {
+    int false_atoms = 0;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      Random random(seed);
+      std::vector<double> x(400, 500);
+      x.insert(x.end(), 200, 501);
+      for (int i = 0; i < 3000; ++i) x.push_back(std::floor(points * random.uniform()));
+      const AtomSplit split = split_clumps(samples::distinct(x), 1, kNoLimit);
+      EXPECT_GE(split.atoms.size(), 2u);
+      false_atoms += static_cast<int>(split.atoms.size()) - 2;
+    }
+    EXPECT_LE(false_atoms, 2) << points;
+  }
+}
+
 // A stretch in which 80 values are seen three times each, none by itself an atom, beside a
 // continuum: a window of 41 values of which k are of the stretch has 41 + 2 k observations, more
 // than 2.5 each from k = 31 on, which the stretch's eleventh value is the first to have.

@@ -41,10 +41,56 @@ struct Window {
 
   bool clumped() const {
     const double expected = std::isinf(points) ? weight : points * -std::expm1(-weight / points);
-    // One heavy value does not make its neighbours a clump.
     return values < kClumped * expected && weight > kClumpRepeats * values &&
            kRepeated * values < repeated;
   }
+};
+
+// The windows about the distinct values.
+class Windows {
+ public:
+  Windows(std::span<const WeightedValue> distinct, double step)
+      : distinct_(distinct), step_(step), below_(distinct.size() + 1) {
+    for (std::size_t i = 0; i < distinct.size(); ++i) {
+      const double c = distinct[i].weight;
+      below_[i + 1] = below_[i] + Sums{1, c > 1 ? 1.0 : 0.0, c};
+    }
+  }
+
+  Window about(std::size_t i) const { return of(below_, i); }
+  // Less the values that are heavy.
+  Window without(const std::vector<bool>& heavy, std::size_t i) {
+    if (heavy_below_.empty()) {
+      heavy_below_.resize(below_.size());
+      for (std::size_t j = 0; j < heavy.size(); ++j)
+        heavy_below_[j + 1] =
+            heavy_below_[j] + (heavy[j] ? Sums{1, 1, distinct_[j].weight} : Sums());
+    }
+    const Window all = about(i), heavies = of(heavy_below_, i);
+    return {all.values - heavies.values, all.repeated - heavies.repeated,
+            all.weight - heavies.weight, all.points - heavies.values};
+  }
+
+ private:
+  struct Sums {
+    double values = 0, repeated = 0, weight = 0;
+    Sums operator+(const Sums& b) const {
+      return {values + b.values, repeated + b.repeated, weight + b.weight};
+    }
+  };
+
+  Window of(const std::vector<Sums>& below, std::size_t i) const {
+    const std::size_t first = i > kReach ? i - kReach : 0;
+    const std::size_t last = std::min(distinct_.size() - 1, i + kReach);
+    const Sums &a = below[first], &b = below[last + 1];
+    return {b.values - a.values, b.repeated - a.repeated, b.weight - a.weight,
+            step_ > 0 ? (distinct_[last].value - distinct_[first].value) / step_ + 1
+                      : std::numeric_limits<double>::infinity()};
+  }
+
+  std::span<const WeightedValue> distinct_;
+  double step_;
+  std::vector<Sums> below_, heavy_below_;
 };
 
 // Marks the repeated values of the kinds that are heaped, among those not marked yet.
@@ -87,27 +133,21 @@ void mark_heaps(std::span<const WeightedValue> distinct, double step, int period
 std::vector<std::size_t> find_clumps(std::span<const WeightedValue> distinct, double step,
                                      std::size_t limit, const Control& control) {
   const std::size_t n = distinct.size();
-  std::vector<double> below(n + 1, 0), repeated_below(n + 1, 0);
-  for (std::size_t i = 0; i < n; ++i) {
-    below[i + 1] = below[i] + distinct[i].weight;
-    repeated_below[i + 1] = repeated_below[i] + (distinct[i].weight > 1 ? 1 : 0);
-  }
+  Windows windows(distinct, step);
   const double level = std::log(kFalsePositives / static_cast<double>(std::max<std::size_t>(n, 1)));
 
-  std::vector<bool> atom(n);
+  const auto stands_out = [level](double c, double e) { return c > e && log_tail(c, e) < level; };
+  std::vector<bool> atom(n), heavy(n);
   for (std::size_t i = 0; i < n; ++i) {
     if (i % kPollEvery == 0 && control.stop_requested()) return {};
-    const std::size_t first = i > kReach ? i - kReach : 0;
-    const std::size_t last = std::min(n - 1, i + kReach);
-    Window w;
-    w.values = static_cast<double>(last - first + 1);
-    w.repeated = repeated_below[last + 1] - repeated_below[first];
-    w.weight = below[last + 1] - below[first];
-    w.points = step > 0 ? (distinct[last].value - distinct[first].value) / step + 1
-                        : std::numeric_limits<double>::infinity();
-    const double count = distinct[i].weight;
-    const double expected = std::max((w.weight - count) / w.points, kLeastExpected);
-    atom[i] = w.clumped() || (count > expected && log_tail(count, expected) < level);
+    const Window w = windows.about(i);
+    const double count = distinct[i].weight, others = w.weight - count;
+    heavy[i] = w.values > 1 && stands_out(count, others / (w.values - 1));
+    atom[i] = stands_out(count, std::max(others / w.points, kLeastExpected));
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i % kPollEvery == 0 && control.stop_requested()) return {};
+    if (windows.without(heavy, i).clumped()) atom[i] = true;
   }
   for (const int period : kPeriods) {
     if (step > 0 && n > 1) mark_heaps(distinct, step, period, &atom);

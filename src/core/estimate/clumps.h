@@ -14,7 +14,8 @@
 //             distinct values expected of its W observations on its M points, M (1 - exp(-W/M)),
 //             and seen kClumpRepeats times each on average, a fifth of them more than once: what is
 //             seen again and again at the same places is no continuum. A rule of thumb, without a
-//             rate.
+//             rate. Values that would stand out as above among others of the clump's weight each are
+//             left out: one heavy value does not make its neighbours a clump.
 //   heap      every kPeriods-th lattice point is one of a kind: prices in .99, round hundreds,
 //             whole minutes. Where one kind is seen twice as often as those to either side of it
 //             (up to five, of the side that is seen more, as a density that begins or ends has

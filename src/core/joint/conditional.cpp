@@ -141,8 +141,8 @@ Interval conditional_mean(const JointView& d, int target, int on, double x,
   const double degrees = points - (line ? 2 : 1);
   const double kurtosis = residuals > 0 ? fourth / residuals * (s.s0 / residuals) : 0;
   const double added = kPointsAdded * std::max((kurtosis - 1) / 2, 1.0);
-  const double variance = (residuals / s.s0 * points + added * column.variance) /
-                          (std::max(degrees, 0.0) + added);
+  const double variance =
+      (residuals / s.s0 * points + added * column.variance) / (std::max(degrees, 0.0) + added);
   const JointHeader& h = d.header();
   const double z = normal_central_quantile(options.confidence);
   const double deviations = z + student_excess(z, std::max(degrees, 1.0));
