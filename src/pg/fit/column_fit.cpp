@@ -36,7 +36,7 @@ kde::Sampler::Options sampler_options(const DensityRequest& request) {
   kde::Sampler::Options options;
   options.chain = chain_of(request.key, request.asked);
   options.sample_rows = Max(request.asked.sample_rows, 0);
-  options.seed = static_cast<uint64>(request.asked.seed);
+  options.seed = request.seed();
   options.measures = request.key.measures;
   options.range_cells = kde::kMostEffectCells;
   return options;
@@ -49,7 +49,7 @@ class ColumnEstimate final : public LineEstimate {
     options_.method = method;
     options_.exact = request.asked.exact;
     options_.bandwidth_rows = option_bandwidth_rows;
-    options_.seed = static_cast<uint64>(request.asked.seed);
+    options_.seed = request.seed();
     if (request.bytes == 0) return;
     // A sample tells no more, however many bytes it has.
     options_.budget = std::clamp(request.bytes / 4, kLeastSampleBytes, kde::kMaxBytes);

@@ -3,6 +3,7 @@
 // new_estimate() (road.cpp) chooses.
 #pragma once
 
+#include "pg/base/text_list.h"
 #include "pg/catalog/catalog.h"
 #include "pg/fit/fit_steps.h"
 #include "pg/progress/progress.h"
@@ -25,6 +26,13 @@ struct DensityRequest {
   Size bytes = 0;
   // As of kde::GridCells::begin_at().
   int level = -1;
+
+  // What blocks and rows are drawn by. Of each filter its own, the same at every fit: densities of
+  // one seed by filter are added up as if they were drawn by themselves.
+  uint64 seed() const {
+    const auto given = static_cast<uint64>(asked.seed);
+    return key.has_filter() ? hash_text(key.filter, given) : given;
+  }
 };
 
 // What was stored; in the caller's memory context.

@@ -237,7 +237,7 @@ Estimate* new_group_estimate(const DensityRequest& request, MemoryContext contex
                     errmsg("max_relative_error is of densities without groups"),
                     errhint("Pass sample_rows => -1 to read every row.")));
   kde::Sampler::Options sampling;
-  sampling.seed = static_cast<uint64>(request.asked.seed);
+  sampling.seed = request.seed();
   sampling.measures = key.measures;
   sampling.chain = chain_of(key, request.asked);
   auto* estimate = Owned<GroupEstimate>::create(context, request,

@@ -215,7 +215,7 @@ Estimate* new_joint_estimate(const DensityRequest& request, MemoryContext contex
   const int categories = find_categories(request.key, method, &sampling);
   sampling.sample_rows = joint_sample_rows(request.asked, method, sampling.columns, categories);
   check_joint_sample_rows(sampling.sample_rows, sampling.columns);
-  sampling.seed = static_cast<uint64>(request.asked.seed);
+  sampling.seed = request.seed();
   auto* estimate = Owned<JointEstimate>::create(context, request, sampling, method);
   estimate->begin_categories(sampling.categories, context);
   return estimate;

@@ -111,7 +111,7 @@ ScanOptions scan_options(const DensityRequest& request, int64 blocks) {
   options.every_row = request.asked.sample_rows == -1;
   options.sample_blocks = blocks > 0 ? blocks : option_sample_blocks;
   options.least_blocks = Max(blocks, INT64CONST(1));
-  options.seed = static_cast<uint64>(request.asked.seed);
+  options.seed = request.seed();
   return options;
 }
 

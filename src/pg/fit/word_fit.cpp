@@ -157,7 +157,7 @@ Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context
   WordType words;
   words.begin(type, collation);
   kde::Words::Options options;
-  options.seed = static_cast<uint64>(request.asked.seed);
+  options.seed = request.seed();
   options.measures = key.measures;
   options.placed = words.is_enum();
   auto* estimate = Owned<WordEstimate>::create(context, request, options);

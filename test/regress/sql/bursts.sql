@@ -35,6 +35,21 @@ SELECT low, high, count(*) FILTER (WHERE h.count) >= 15 AS counts, count(*) FILT
 -- The interval knows of the burst, and of the rest that there is none.
 SELECT (b.upper_bound - b.lower_bound) / sqrt(b.estimate) > 2 * (m.upper_bound - m.lower_bound) / sqrt(m.estimate) AS wider
 FROM approx_count_ci('calls.ms', 500, 506, changed_rows => 0) AS b, approx_count_ci('calls.ms', 700, 706, changed_rows => 0) AS m;
+-- Parts of one seed by filter are drawn by themselves: where their rows lie together, as here each
+-- value's do, their roll-up knows its error.
+CREATE TABLE runs AS SELECT abs(hashint4(i / 100)::bigint) % 1000 AS v, i % 4 AS part FROM generate_series(1, 100000) AS i;
+CREATE TABLE held_by_parts (seed int, low int, held bool);
+DO $$
+BEGIN
+  FOR seed IN 1..20 LOOP
+    FOR k IN 0..3 LOOP PERFORM kde_fit('runs', 'v', filter => format('part = %s', k), seed => seed); END LOOP;
+    INSERT INTO held_by_parts SELECT seed, low, n BETWEEN (c).lower_bound AND (c).upper_bound
+    FROM (SELECT rollup(kde_density('runs', '{v}', filter => format('part = %s', k))) AS r FROM generate_series(0, 3) AS k) AS d,
+      generate_series(0, 800, 200) AS low, approx_count_ci(r, low, low + 199) AS c,
+      LATERAL (SELECT count(*) AS n FROM runs WHERE v BETWEEN low AND low + 199) AS t;
+  END LOOP;
+END $$;
+SELECT count(*) FILTER (WHERE h.held) >= 90 AS counts, count(*) AS asked FROM held_by_parts AS h;
 -- What a dump has is what there was.
 SELECT density::text::kde::text = density::text AS is_same FROM (SELECT kde_density('calls.ms') AS density) AS d;
 
