@@ -55,7 +55,8 @@ echo "Building, and starting a private PostgreSQL ..."
 cluster_install
 # The prefix tells who met an error, and which (storm.sh reads it). Autovacuum and the refresh worker
 # come often. Intervals are those of the fit alone: else they depend on when they are asked for.
-KDE_AQP_CONF="max_connections = 120
+KDE_AQP_CONF="${KDE_AQP_CONF:-}
+max_connections = 120
 shared_preload_libraries = 'kde_aqp'
 kde_aqp.naptime = '${LOAD_NAPTIME:-1s}'
 shared_buffers = '256MB'

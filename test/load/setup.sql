@@ -189,7 +189,8 @@ SELECT kde_fit('shifting', 'v', sample_rows => -1), kde_set_plain_sql('shifting.
 -- which a condition on ctid keeps for itself.
 CREATE TABLE growing (id bigint, at timestamptz NOT NULL, kind text, n integer, amount numeric(12, 2), other integer)
 PARTITION BY RANGE (at);
-CREATE TABLE growing_early PARTITION OF growing FOR VALUES FROM (MINVALUE) TO ('2026-02-01');
+CREATE TABLE growing_early PARTITION OF growing FOR VALUES FROM ('2025-01-01') TO ('2026-02-01');
+CREATE TABLE growing_before (LIKE growing);
 CREATE TABLE growing_late (amount numeric(12, 2), gone integer, other integer, kind text, id bigint, n integer, at timestamptz NOT NULL);
 ALTER TABLE growing_late DROP COLUMN gone;
 ALTER TABLE growing ATTACH PARTITION growing_late FOR VALUES FROM ('2026-02-01') TO (MAXVALUE);
@@ -200,6 +201,7 @@ CREATE FUNCTION load.grown(first bigint, last bigint) RETURNS SETOF growing LANG
   FROM generate_series(first, last) AS i;
 $$;
 INSERT INTO growing SELECT * FROM load.grown(1, 12000);
+INSERT INTO growing_before SELECT id, at - interval '2 years', kind, n, amount, other FROM load.grown(1, 500);
 CREATE SEQUENCE load.growing_id START 12001;
 SELECT kde_fit('growing', 'at', sample_rows => -1, measures => '{amount,n}', group_by => 'kind'),
        kde_fit('growing', 'n', sample_rows => -1, measures => '{amount}'), kde_fit('growing', 'kind', sample_rows => -1) \g /dev/null
