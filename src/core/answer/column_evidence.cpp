@@ -493,7 +493,7 @@ double rounding_of_sum(const Header& h, const Range& range, const Hull& hull,
   if (unit == 0 && are_doubles(h.value_type)) return 0;
   const bool total = is_total(h, range);
   // A fit adds whole numbers up with all their digits.
-  if (total && whole && (h.flags & kFitted) != 0) return 0;
+  if (total && whole && (h.flags & kFitted) != 0 && is_told_by_mean(m)) return 0;
   const double largest = total ? std::max(std::fabs(h.min), std::fabs(h.max))
                                : std::max(std::fabs(hull.low), std::fabs(hull.high));
   return sum_rounding(m.finite, largest, unit);

@@ -43,6 +43,9 @@ inline double sum_rounding(double rows, double largest, double unit) {
   return off < unit / 4 ? 0 : off;
 }
 
+// Whether a whole sum is the one that is nearest to rows * mean, both rounded to double.
+inline bool is_told_by_mean(const RangeMoments& m) { return m.finite * std::fabs(m.mean) < 0x1p51; }
+
 // An end of a range. Where the range has none its x is not looked at.
 struct End {
   double x;

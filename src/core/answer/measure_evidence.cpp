@@ -98,7 +98,8 @@ class Answer {
   double rounding(const RangeMoments& m) const {
     const bool known = m_.decimals != kNoDecimals;
     // A sum over everything has all digits of doubles and whole numbers.
-    const bool exact = known ? everything_ && m_.decimals == 0 : are_doubles(m_.value_type);
+    const bool exact =
+        known ? everything_ && m_.decimals == 0 && is_told_by_mean(m) : are_doubles(m_.value_type);
     const double values = exact ? 0 : std::max(std::fabs(m_.min), std::fabs(m_.max));
     const double origin = everything_ || !known ? 0 : std::fabs(m_.origin);
     const double off = sum_rounding(m.finite, values + origin, known ? m_.unit : 0);

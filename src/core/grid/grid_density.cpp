@@ -188,6 +188,15 @@ double origin_of(const MeasureHeader& m) {
   return m.decimals < kNoDecimals ? std::nearbyint(origin) : origin;
 }
 
+// What the values of a column, or of its k-th measure, are whole multiples of 1 over; 0: not known, or
+// their sum is none of all.
+double scale_of(const Header& h, int k) {
+  if (!h.has_exact_ends()) return 0;
+  if (k < 0) return digits_of(h) == kNoValueDigits ? 0 : std::max(h.lattice_scale, 1.0);
+  const int decimals = MeasureView(&h, k).header().decimals;
+  return decimals < kNoDecimals ? power_of(decimals) : 0;
+}
+
 // Of finite values.
 struct Ends {
   double min = std::numeric_limits<double>::infinity(), max = -min;
@@ -295,10 +304,12 @@ class GridCells::DensityReader {
     to_.is_uneven_ = to_.is_uneven_ || h_.has_exact_ends();
     if (sign_ > 0) to_.sampling_.add(h_);
     if (!(h_.finite_rows() > h_.rounding_of_rows())) return;
+    const double scale = scale_of(h_, -1);
     if (sign_ < 0)
-      to_.totals_.take_out(h_.finite_rows(), h_.min, h_.max, h_.mean, h_.variance);
+      to_.totals_.take_out(h_.finite_rows(), h_.min, h_.max, h_.mean, h_.variance, scale);
     else
-      to_.totals_.merge(h_.finite_rows(), h_.sample_rows, h_.min, h_.max, h_.mean, h_.variance);
+      to_.totals_.merge(h_.finite_rows(), h_.sample_rows, h_.min, h_.max, h_.mean, h_.variance,
+                        scale);
   }
 
   void note_measure(int k) {
@@ -307,12 +318,13 @@ class GridCells::DensityReader {
     Measure& to = to_.measure_[k];
     to.has_nulls = to.has_nulls || m.nulls != 0;
     if (m.rows > 0 && sign_ < 0) {
-      to.totals.take_out(m.rows, m.min, m.max, m.mean, m.variance);
+      to.totals.take_out(m.rows, m.min, m.max, m.mean, m.variance, scale_of(h_, k));
     } else if (m.rows > 0) {
       to.sampling.add(mean_sampling(h_, view));
       const double sampled =
           m.has(MeasurePart::rows) ? view.part(MeasurePart::rows).header().sample_rows : m.rows;
-      to.totals.merge(m.rows, std::max(sampled, 1.0), m.min, m.max, m.mean, m.variance);
+      to.totals.merge(m.rows, std::max(sampled, 1.0), m.min, m.max, m.mean, m.variance,
+                      scale_of(h_, k));
     }
     const double units = to.units_of_one() * m.unit;
     by_[k] = to.decimals < kNoDecimals ? std::nearbyint(units) : units;
@@ -354,6 +366,11 @@ Status GridCells::take_out(const Header& density, const Without& without, CellLi
   };
   if (!is_simple(&density) || !std::all_of(without.parts.begin(), without.parts.end(), is_simple))
     return Status::error(Code::too_large, "values beside cells");
+  const auto totals = [this](int k) -> SummaryTotals& {
+    return k < 0 ? totals_ : measure_[k].totals;
+  };
+  SummaryTotals before[1 + kMaxMeasures];
+  for (int k = -1; k < measures_; ++k) before[k + 1] = totals(k);
   for (const Header* part : without.parts) {
     CellList cells;
     if (Status s = DensityReader(this, *part, -1).read(false, &cells); !s.ok()) return s;
@@ -364,7 +381,9 @@ Status GridCells::take_out(const Header& density, const Without& without, CellLi
     Ends left;
     if (!find_ends(density, k, without, &left))
       return Status::error(Code::too_large, "a least or greatest value that is gone");
-    (k < 0 ? totals_ : measure_[k].totals).narrow(left.min, left.max);
+    totals(k).narrow(left.min, left.max);
+    if (!totals(k).keeps_digits_of(before[k + 1], scale_of(density, k)))
+      return Status::error(Code::too_large, "most of a sum is gone");
   }
   return Status::success();
 }

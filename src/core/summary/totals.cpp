@@ -91,6 +91,21 @@ Ends least_and_greatest(std::span<const double> values) {
   return ends;
 }
 
+// Sums of whole multiples of 1 / scale that a mean, rounded to double, tells.
+constexpr double kMostTold = 0x1p52;
+
+// What the sum is more than rows * mean.
+DoubleDouble rest_of_sum(double rows, double mean, double scale) {
+  if (!(scale > 0)) return {};
+  const DoubleDouble rounded = product(mean, rows);
+  const DoubleDouble units = product(rounded, {scale, 0});
+  const double whole = std::nearbyint(units.value());
+  if (!(std::fabs(whole) < kMostTold)) return {};
+  DoubleDouble sum = quotient({whole, 0}, scale);
+  sum.add({-rounded.high, -rounded.low});
+  return sum;
+}
+
 }  // namespace
 
 double SummaryTotals::unit() const { return large_ != 0 ? kLargeUnit : 1; }
@@ -179,7 +194,7 @@ void SummaryTotals::merge(const SummaryTotals& other) {
 }
 
 SummaryTotals SummaryTotals::of(double rows, double count, double min, double max, double mean,
-                                double variance) {
+                                double variance, double scale) {
   SummaryTotals out;
   out.rows_ = {rows, 0};
   out.count_ = count;
@@ -187,6 +202,7 @@ SummaryTotals SummaryTotals::of(double rows, double count, double min, double ma
   out.max_ = max;
   out.large_ = std::fmax(std::fabs(min), std::fabs(max)) > kLarge ? 1 : 0;
   out.origin_ = mean / out.unit();
+  if (out.large_ == 0) out.sum_ = rest_of_sum(rows, mean, scale);
   const double v = variance / out.unit() / out.unit();
   // Of values so far apart only that their variance overflows is known.
   out.squares_ = std::isfinite(v) ? product(v, rows)
@@ -195,12 +211,13 @@ SummaryTotals SummaryTotals::of(double rows, double count, double min, double ma
 }
 
 void SummaryTotals::merge(double rows, double count, double min, double max, double mean,
-                          double variance) {
-  merge(of(rows, std::max(count, 1.0), min, max, mean, variance));
+                          double variance, double scale) {
+  merge(of(rows, std::max(count, 1.0), min, max, mean, variance, scale));
 }
 
-void SummaryTotals::take_out(double rows, double min, double max, double mean, double variance) {
-  if (count_ > 0) merge(of(-rows, -rows, min, max, mean, variance));
+void SummaryTotals::take_out(double rows, double min, double max, double mean, double variance,
+                             double scale) {
+  if (count_ > 0) merge(of(-rows, -rows, min, max, mean, variance, scale));
   if (!(count_ > 0)) *this = SummaryTotals();
   no_less_than_nothing();
 }
@@ -211,6 +228,17 @@ void SummaryTotals::narrow(double min, double max) {
   max_ = max;
   move_origin(origin_of(min_, max_) / unit());
   no_less_than_nothing();
+}
+
+// What rounding took is as much as before, beside less.
+bool SummaryTotals::keeps_digits_of(const SummaryTotals& before, double scale) const {
+  constexpr double kMostTimes = 16;
+  if (count_ == 0) return true;
+  const double sum = std::fabs(before.rows() * before.mean());
+  const double most = rows() * std::max(std::fabs(min_), std::fabs(max_));
+  const bool is_told = scale > 0 && sum * scale < kMostTold;
+  if (!is_told && sum > kMostTimes * most) return false;
+  return min_ == max_ || before.rows() * before.variance() <= kMostTimes * rows() * variance();
 }
 
 // Differences of squares that overflowed, or that rounding made less than nothing.

@@ -50,12 +50,17 @@ class SummaryTotals {
   // values: finite. weights: as many, > 0, or none for ones.
   void add(std::span<const double> values, std::span<const double> weights);
   void merge(const SummaryTotals& other);
-  // Of what is known by its moments alone. variance may be infinite (it overflowed).
-  void merge(double rows, double count, double min, double max, double mean, double variance);
+  // Of what is known by its moments alone. variance may be infinite (it overflowed). scale: all were
+  // whole multiples of 1 / scale, so that their sum is, which the mean tells; 0: of none known.
+  void merge(double rows, double count, double min, double max, double mean, double variance,
+             double scale = 0);
   // Rows that were merged, of which it has more, are no more among them: those that stay lie in what
   // narrow() then says. As before any where none stays.
-  void take_out(double rows, double min, double max, double mean, double variance);
+  void take_out(double rows, double min, double max, double mean, double variance,
+                double scale = 0);
   void narrow(double min, double max);
+  // Whether its mean and variance are as good as those of `before`, of which it is what stayed.
+  bool keeps_digits_of(const SummaryTotals& before, double scale) const;
 
   double rows() const { return rows_.value(); }  // weighted
   double count() const { return count_; }        // rows as they came, whatever their weight
@@ -71,7 +76,7 @@ class SummaryTotals {
 
  private:
   static SummaryTotals of(double rows, double count, double min, double max, double mean,
-                          double variance);
+                          double variance, double scale);
   void no_less_than_nothing();
   void rescale();
   double unit() const;

@@ -52,6 +52,7 @@ class AddedEstimate final : public LineEstimate {
   AddedEstimate(const DensityRequest& request, MemoryContext context) : LineEstimate(request) {
     const kde::Chain chain = chain_of(request.key, request.asked);
     options_.method = kde::Method::automatic;
+    options_.added_up = true;  // its totals have been rounded once for each refresh
     cells_ = Owned<kde::OwnedGridCells>::create(context, chain, request.key.measures);
     (*cells_)->keep_cells();
     if (request.key.groups == 0) return;

@@ -103,6 +103,7 @@ class ColumnEstimate final : public LineEstimate {
                   const kde::Control& control) noexcept override {
     if (cells_ == nullptr) return fit_line(types, read, engine, control);
     set_options(types, read, engine);
+    options_.added_up = sample_.not_null() == 0;  // of NULLs alone, a stretch
     return kde::fit_cells(&**cells_, options_, grid_bytes(), control, &density_, &report_);
   }
 

@@ -211,6 +211,14 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
   }
   read(parts, n, relation, false);
   finish(parts, n);
+  // NULLs are taken out, too. Of words there is no density of those alone.
+  for (int k = 0; k < n; ++k) {
+    if (part[k].why_ == nullptr || part[k].estimate_->nulls_read() == 0) continue;
+    if (is_category(roads[k]->request_->key, 0))
+      roads[k]->has_no_stretches_ = true;
+    else
+      part[k].why_ = nullptr;
+  }
   const auto has_values = [](const Road* road) { return road->nothing_to_fit() == nullptr; };
   const auto full = static_cast<int>(std::partition(parts, parts + n, has_values) - parts);
   if (full > 0) fit(parts, full);
@@ -358,7 +366,7 @@ void Road::store(const DensityRequest& request, const Estimate& estimate, List* 
   fit->blocks_read = scan().blocks_read;
   record.request = request.asked;
   record.proof = scan().proof;
-  record.stretches = stretches_to_bytes(stretches);
+  record.stretches = has_no_stretches_ ? nullptr : stretches_to_bytes(stretches);
   record.counters = counters_;
   record.scan_ms = scan_ms_;
   record.select_ms += chosen_.abandoned_ms;

@@ -101,6 +101,7 @@ class Road {
   Reading reading_;
   List* stretches_ = NIL;            // KeptStretch*, of its last blocks
   List* stretches_of_column_ = NIL;  // the column's own
+  bool has_no_stretches_ = false;    // one of them could not be taken out
   double scan_ms_;                   // its share
   Counters counters_;                // before the rows were read
   const char* why_ = nullptr;

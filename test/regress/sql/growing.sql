@@ -256,6 +256,39 @@ INSERT INTO coded VALUES ('new', 1);
 SET kde_aqp.approximate = 'all';
 SELECT count(*) FROM coded WHERE code::integer > 3;
 RESET kde_aqp.approximate;
+-- NULLs alone in some blocks; a large value that comes and goes; sums of many digits, refreshed often.
+CREATE TABLE sparse AS SELECT CASE WHEN i > 9000 THEN i % 1000 END AS x, 20000000 + i * 79::bigint AS m, (i % 1000)::float8 AS f, CASE WHEN i > 9000 THEN 'w' || i % 5 END AS w
+FROM generate_series(1, 20000) AS i;
+VACUUM ANALYZE sparse;
+SELECT name FROM kde_fit('sparse', 'x', sample_rows => -1, measures => '{m,f}');
+SELECT name FROM kde_fit('sparse', 'w', sample_rows => -1, measures => '{m}');
+SELECT kde_set_plain_sql('sparse.x', true), kde_set_plain_sql('sparse.w', true) \g /dev/null
+TRUNCATE statement;
+INSERT INTO statement VALUES ('SELECT count(*), count(x) FROM sparse'), ('SELECT sum(m) FROM sparse'), ('SELECT count(*) FROM sparse WHERE x IS NULL'), ('SELECT count(*), sum(m) FROM sparse WHERE x IS NULL'), ('SELECT sum(m), count(m) FROM sparse WHERE x < 500'),
+  ('SELECT x, count(*), sum(m) FROM sparse WHERE x < 20 GROUP BY x'), ('SELECT w, count(*), sum(m) FROM sparse GROUP BY w'), ('SELECT count(*) FROM sparse WHERE w IS NULL'),
+  ('SELECT abs(var_samp(f) / 83375 - 1) < 0.02, sum(x), min(m), max(m) FROM sparse WHERE x IS NOT NULL');
+SELECT say('sparse');
+DELETE FROM sparse WHERE m % 100 = 7;
+SELECT say('rows of NULL went');
+INSERT INTO sparse SELECT NULL, 7, 1, NULL FROM generate_series(1, 3000);
+VACUUM sparse;
+SELECT say('others came');
+SELECT column_names FROM kde_refresh('sparse', force => true) WHERE blocks_read < 60;
+SELECT say('refreshed');
+INSERT INTO sparse VALUES (1001, 5, 1e12, 'w');
+SELECT FROM kde_refresh('sparse', force => true);
+DELETE FROM sparse WHERE x = 1001;
+SELECT FROM kde_refresh('sparse', force => true);
+SELECT say('a large value came and went');
+DO $$ BEGIN
+  FOR k IN 1 .. 40 LOOP
+    INSERT INTO sparse VALUES (k, 10000000 + k * 104729, k, 'w1');
+    COMMIT;
+    PERFORM kde_refresh('sparse', force => true);
+    COMMIT;
+  END LOOP;
+END $$;
+SELECT say('refreshed often');
 -- A refresh of several of which one cannot be.
 CREATE TABLE odd AS SELECT i AS x, i % 3 AS y, 0.5::double precision AS w FROM generate_series(1, 1000) AS i;
 SELECT name FROM kde_fit('odd', 'x', sample_rows => -1);
