@@ -327,6 +327,7 @@ $node->safe_psql('plants', q{SET search_path = pg_catalog;
   SET ROLE alice;
   CREATE OR REPLACE FUNCTION alice.pass(numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS
     $$ BEGIN PERFORM alice.escape(); RETURN $1; END $$;
+  UPDATE alice.t SET x = x;
   TRUNCATE alice.said;
   RESET ROLE;
   SELECT ext.kde_set_refresh('alice.t (alice.pass(x))', max_age => '1 second')});
