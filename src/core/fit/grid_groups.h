@@ -111,6 +111,7 @@ class GridGroups {
   struct Group;
   static constexpr std::uint32_t kNone = 0xffffffff;
 
+  Status add_lists(const Header& density, const GridCells::Without& without);
   std::uint32_t* slot_of(std::string_view key, bool has_key) const;
   Status find_or_add(std::string_view key, bool has_key, Group** group, bool* is_new);
   Status grow();

@@ -207,7 +207,7 @@ class ListsByGroup {
 
 }  // namespace
 
-Status GridGroups::add(const Header& density, const GridCells::Without& without) {
+Status GridGroups::add_lists(const Header& density, const GridCells::Without& without) {
   GroupsView view(&density);
   if (view.header().unseen > 0) return invalid("groups of a sample");
   ++pass_;
@@ -226,9 +226,14 @@ Status GridGroups::add(const Header& density, const GridCells::Without& without)
     if (!group.is_rest)
       if (Status s = cells_for(group.key(), group.has_key(), had_rest, &to); !s.ok()) return s;
     const std::vector<const Header*> of_parts = parts.take(group), of_others = others.take(group);
-    if (Status s = to->add(own, {of_parts, of_others, without.all}); !s.ok()) return s;
+    if (Status s = to->add(own, {of_parts, of_others, without.all, without.control}); !s.ok())
+      return s;
   }
   return parts.empty() ? Status::success() : invalid("a part has a group that the whole has not");
+}
+
+Status GridGroups::add(const Header& density, const GridCells::Without& without) {
+  return guarded([&] { return add_lists(density, without); });
 }
 
 Status GridGroups::merge(GridGroups* other) {

@@ -25,6 +25,7 @@
 // It owns no memory and has no destructor: its arrays come from a Memory (summary/memory.h).
 #pragma once
 
+#include "core/control.h"
 #include "core/density/histogram_view.h"
 #include "core/density/measure_format.h"
 #include "core/density/round_ends.h"
@@ -128,6 +129,7 @@ class GridCells {
     // than those and the parts.
     std::span<const Header* const> others = {};
     bool all = false;
+    const Control* control = nullptr;  // is asked for each part; error: cancelled
   };
   Status add(const Header& density, const Without& without);
 

@@ -372,6 +372,7 @@ Status GridCells::take_out(const Header& density, const Without& without, CellLi
   SummaryTotals before[1 + kMaxMeasures];
   for (int k = -1; k < measures_; ++k) before[k + 1] = totals(k);
   for (const Header* part : without.parts) {
+    if (without.control != nullptr && without.control->stop_requested()) return cancelled();
     CellList cells;
     if (Status s = DensityReader(this, *part, -1).read(false, &cells); !s.ok()) return s;
     if (!kde::take_out(ends_, measures_, cells, list))

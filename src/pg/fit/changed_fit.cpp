@@ -216,11 +216,14 @@ AddedEstimate* add_up(const DensityRequest& request, MemoryContext context, stru
   int known = 0;
   List* others = list_concat(list_copy(changes.left), came);
   const kde::Header** other = headers_of(others, &known);
+  const kde::Control control = begin_core_work(1);
   const kde::GridCells::Without without = {
-      {gone, taken}, {other, static_cast<Size>(known)}, changes.all};
+      {gone, taken}, {other, static_cast<Size>(known)}, changes.all, &control};
   if (!add(sum, then, without)) return nullptr;
-  for (const KeptStretch* stretch : of_list<const KeptStretch>(came))
+  for (const KeptStretch* stretch : of_list<const KeptStretch>(came)) {
+    CHECK_FOR_INTERRUPTS();
     if (stretch->density != nullptr && !add(sum, stretch->density)) return nullptr;
+  }
   return sum;
 }
 
