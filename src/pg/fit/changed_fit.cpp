@@ -105,12 +105,6 @@ struct Changes {
   double blocks = 0;   // of those wanted
 };
 
-const ProofLeaf* leaf_of(const Proof& proof, Oid relation) {
-  for (int i = 0; i < proof.leaves; ++i)
-    if (proof.leaf[i].relation == relation) return &proof.leaf[i];
-  return nullptr;
-}
-
 Changes changes_of(const Proof& then, const Proof& now, const StretchReader& kept,
                    const ChangedStretches& found) {
   Changes out;
@@ -134,7 +128,7 @@ Changes changes_of(const Proof& then, const Proof& now, const StretchReader& kep
     if (stretch->density != nullptr) out.gone = lappend(out.gone, stretch->density);
     stretch->density = nullptr;
     if (s.gone) continue;
-    stretch->end = Min(s.end, leaf_of(now, s.leaf)->blocks);
+    stretch->end = Min(s.end, find_leaf(now, s.leaf)->blocks);
     if (stretch->first >= stretch->end) continue;
     out.blocks += stretch->end - stretch->first;
     out.wanted = lappend(out.wanted, stretch);
@@ -148,10 +142,10 @@ Changes changes_of(const Proof& then, const Proof& now, const StretchReader& kep
 bool are_leaves_of(const Proof& now, const Proof& then, const ChangedStretches& found) {
   for (int i = 0; i < found.n; ++i)
     if (!found.stretch[i].gone && found.stretch[i].end > found.stretch[i].first &&
-        leaf_of(now, found.stretch[i].leaf) == nullptr)
+        find_leaf(now, found.stretch[i].leaf) == nullptr)
       return false;
   for (int i = 0; i < now.leaves; ++i) {
-    const ProofLeaf* before = leaf_of(then, now.leaf[i].relation);
+    const ProofLeaf* before = find_leaf(then, now.leaf[i].relation);
     bool is = now.leaf[i].blocks == 0 || (before != nullptr && before->file == now.leaf[i].file);
     for (int k = 0; !is && k < found.n; ++k)
       is = found.stretch[k].leaf == now.leaf[i].relation && found.is_new(k) &&
@@ -324,7 +318,7 @@ bool Road::read_changed(Relation relation, const StoredDensity& stored, const St
 
 bool Road::read_changed(Relation relation) {
   const DensityRequest& request = *request_;
-  if (request.locked == nullptr || request.every_part || IsolationUsesXactSnapshot() ||
+  if (request.locked == nullptr || request.anew || IsolationUsesXactSnapshot() ||
       !may_have_stretches(request) || is_category(request.key, 0) ||
       !request.locked->entry->proof.known || is_of_its_time(request.key) ||
       changed_since_fit(request.key, request.locked->entry->fitted) != nullptr)

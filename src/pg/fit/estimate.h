@@ -18,8 +18,8 @@ struct DensityRequest {
   FitRequest asked = {};                 // its seed is set, given or not
   Operation operation = Operation::fit;  // as which it is shown
   LockedDensity* locked = nullptr;       // what it replaces, by who has locked the key; null: to do
-  bool of_table = false;    // one of all columns of a table, which are fitted if they are worth it
-  bool every_part = false;  // also those that are proven not to have changed
+  bool of_table = false;  // one of all columns of a table, which are fitted if they are worth it
+  bool anew = false;      // of a refresh: also what is proven not to have changed
   // Of one column, a part of what is to be added up: its bytes at most. By auto its rows are
   // counted as they are, since what smoothing is off in each part is off in the sum as well. 0:
   // none is.

@@ -20,6 +20,14 @@ extern "C" {
 
 namespace kde_pg {
 
+const ProofLeaf* find_leaf(const Proof& proof, Oid relation) {
+  const ProofLeaf* end = proof.leaf + proof.leaves;
+  const ProofLeaf* at =
+      std::lower_bound(static_cast<const ProofLeaf*>(proof.leaf), end, relation,
+                       [](const ProofLeaf& leaf, Oid wanted) { return leaf.relation < wanted; });
+  return at < end && at->relation == relation ? at : nullptr;
+}
+
 uint64 hash_of_leaf(Oid relation) { return hash_bytes_uint32_extended(relation, 1); }
 
 namespace {

@@ -111,6 +111,9 @@ struct Proof {
 Size lists_size(const Proof& proof);
 Proof copy_proof(const Proof& proof, void* room);
 
+// Null: it is none of its leaves.
+const ProofLeaf* find_leaf(const Proof& proof, Oid relation);
+
 // A set of leaves as a number: the sum of these, modulo 2^64.
 uint64 hash_of_leaf(Oid relation);
 

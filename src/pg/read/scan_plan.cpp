@@ -117,14 +117,8 @@ void collect_leaves(Scan* s) {
 bool are_leaves_of(const Scan& s, const Proof& proof) {
   if (!proof.known) return true;
   if (proof.leaves != s.leaves) return false;
-  const ProofLeaf* end = proof.leaf + proof.leaves;
-  for (int i = 0; i < s.leaves; ++i) {
-    const Oid relation = s.leaf[i].relation;
-    const ProofLeaf* at =
-        std::lower_bound(static_cast<const ProofLeaf*>(proof.leaf), end, relation,
-                         [](const ProofLeaf& leaf, Oid wanted) { return leaf.relation < wanted; });
-    if (at == end || at->relation != relation) return false;
-  }
+  for (int i = 0; i < s.leaves; ++i)
+    if (find_leaf(proof, s.leaf[i].relation) == nullptr) return false;
   return true;
 }
 

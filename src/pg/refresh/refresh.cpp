@@ -173,7 +173,7 @@ void decide(Work* work, const RefreshHow& how, Relation relation, int64 seed) {
     if (!staleness.due()) result->reason = "asked for";
     KDE_FAULT("refresh.stale");
     work->request = request_of(&work->locked, relation, seed);
-    work->request.every_part = staleness.anew();
+    work->request.anew = staleness.anew();
     work->has_road = begin_road(work->request, relation, &work->road);
     work->due = true;
   }

@@ -262,10 +262,11 @@ FROM generate_series(1, 20000) AS i;
 VACUUM ANALYZE sparse;
 SELECT name FROM kde_fit('sparse', 'x', sample_rows => -1, measures => '{m,f}');
 SELECT name FROM kde_fit('sparse', 'w', sample_rows => -1, measures => '{m}');
-SELECT kde_set_plain_sql('sparse.x', true), kde_set_plain_sql('sparse.w', true) \g /dev/null
+SELECT name FROM kde_fit('sparse', 'x', sample_rows => -1, measures => '{f}', group_by => 'm % 3');
+SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE name LIKE 'sparse%' \g /dev/null
 TRUNCATE statement;
 INSERT INTO statement VALUES ('SELECT count(*), count(x) FROM sparse'), ('SELECT sum(m) FROM sparse'), ('SELECT count(*) FROM sparse WHERE x IS NULL'), ('SELECT count(*), sum(m) FROM sparse WHERE x IS NULL'), ('SELECT sum(m), count(m) FROM sparse WHERE x < 500'),
-  ('SELECT x, count(*), sum(m) FROM sparse WHERE x < 20 GROUP BY x'), ('SELECT w, count(*), sum(m) FROM sparse GROUP BY w'), ('SELECT count(*) FROM sparse WHERE w IS NULL'),
+  ('SELECT x, count(*), sum(m) FROM sparse WHERE x < 20 GROUP BY x'), ('SELECT w, count(*), sum(m) FROM sparse GROUP BY w'), ('SELECT m % 3, count(*), count(f) FROM sparse WHERE x < 700 GROUP BY 1'), ('SELECT m % 3, count(*) FROM sparse GROUP BY 1'), ('SELECT count(*) FROM sparse WHERE w IS NULL'),
   ('SELECT abs(var_samp(f) / 83375 - 1) < 0.02, sum(x), min(m), max(m) FROM sparse WHERE x IS NOT NULL');
 SELECT say('sparse');
 DELETE FROM sparse WHERE m % 100 = 7;
