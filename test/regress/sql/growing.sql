@@ -63,36 +63,6 @@ BEGIN
   PERFORM kde_set_plain_sql(name, true, filter => filter) FROM kde_densities_full WHERE relation IN ('ride'::regclass, 'tree'::regclass);
 END $$;
 
-CREATE FUNCTION by_density() RETURNS numeric LANGUAGE sql AS
-  'SELECT coalesce(sum(statements), 0) FROM kde_plain_sql WHERE outcome = ''answered by a density''';
-CREATE FUNCTION rows_of(query text, way text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-  result text[];
-BEGIN
-  PERFORM set_config('kde_aqp.approximate', way, true);
-  EXECUTE format('SELECT array_agg(r::text ORDER BY r::text) FROM (%s) AS r', query) INTO result;
-  RETURN result;
-END $$;
-CREATE FUNCTION say(step text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-  query text;
-  exact text[];
-  got text[];
-  before numeric;
-  n integer := 0;
-  answered integer := 0;
-BEGIN
-  FOR query IN SELECT s.query FROM statement AS s LOOP
-    exact := rows_of(query, 'off');
-    before := by_density();
-    got := rows_of(query, 'all');
-    answered := answered + (by_density() - before)::integer;
-    n := n + 1;
-    IF got IS DISTINCT FROM exact THEN RETURN NEXT format('WRONG %s: %s, not %s', query, got, exact); END IF;
-  END LOOP;
-  RETURN NEXT format('%s: %s of %s answered', step, answered, n);
-END $$;
-
 -- How many densities, and of how many no more was read than half of the table, and twice what changed.
 CREATE FUNCTION refresh(changed integer) RETURNS text LANGUAGE sql AS $$
   SELECT format('%s refreshed, %s by what changed', count(*), count(*) FILTER (WHERE 2 * r.blocks_read < t.blocks AND r.blocks_read <= 2 * changed))

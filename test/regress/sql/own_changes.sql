@@ -21,27 +21,6 @@ SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation IN (
 CREATE TABLE statement AS SELECT format(query, t) AS query FROM unnest('{ride,tree}'::text[]) AS t, (VALUES
   ('SELECT count(*), sum(fare), min(x), max(x) FROM %s'), ('SELECT region, count(*), avg(fare) FROM %s WHERE x > 5000 GROUP BY region'),
   ('SELECT x / 1000, sum(fare) FROM %s GROUP BY 1'), ('SELECT count(*), sum(fare) FROM %s WHERE x BETWEEN 11000 AND 13000')) AS q (query);
-CREATE FUNCTION by_density() RETURNS numeric LANGUAGE sql AS
-  'SELECT coalesce(sum(statements), 0) FROM kde_plain_sql WHERE outcome = ''answered by a density''';
-CREATE FUNCTION rows_of(query text, way text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-  result text[];
-BEGIN
-  PERFORM set_config('kde_aqp.approximate', way, true);
-  EXECUTE format('SELECT array_agg(r::text ORDER BY r::text) FROM (%s) AS r', query) INTO result;
-  RETURN result;
-END $$;
-CREATE FUNCTION say(step text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-  s text;
-  before numeric := by_density();
-BEGIN
-  FOR s IN SELECT query FROM statement LOOP
-    IF rows_of(s, 'all') IS DISTINCT FROM rows_of(s, 'off') THEN RETURN NEXT format('WRONG %s: %s, not %s', s, rows_of(s, 'all'), rows_of(s, 'off')); END IF;
-  END LOOP;
-  RETURN NEXT format('%s: %s answered', step, by_density() - before);
-END $$;
-
 SELECT say('fitted');
 BEGIN;
 INSERT INTO ride SELECT * FROM fares(12001, 12100);

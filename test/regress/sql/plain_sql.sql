@@ -359,7 +359,7 @@ END $$;
 SELECT rows_of('SELECT extract(hour FROM at) AS hour, count(*) FROM hours GROUP BY 1');
 SELECT rows_of('SELECT count(*) FROM hours');
 DROP TABLE hours;
-DROP FUNCTION rows_of;
+DROP FUNCTION rows_of(text);
 
 -- A column with an outlier: clocks change more often than one would look.
 CREATE TABLE outlier AS SELECT timestamptz '2026-01-01' + i * interval '1 hour' AS at FROM generate_series(1, 100) AS i UNION ALL SELECT '290000-01-01';

@@ -58,3 +58,34 @@ BEGIN
   END IF;
   RETURN format('%s (%s rows)', coalesce(outcomes, 'no density'), coalesce(cardinality(exact), 0));
 END $$;
+-- Of the queries of a table statement(query text) of the test's own: what the rows of each are by a density and by
+-- the exact plan, where they differ, and how many a density answered.
+CREATE FUNCTION by_density() RETURNS numeric LANGUAGE sql AS
+  'SELECT coalesce(sum(statements), 0) FROM kde_plain_sql WHERE outcome = ''answered by a density''';
+CREATE FUNCTION rows_of(query text, way text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  result text[];
+BEGIN
+  PERFORM set_config('kde_aqp.approximate', way, true);
+  EXECUTE format('SELECT array_agg(r::text ORDER BY r::text) FROM (%s) AS r', query) INTO result;
+  RETURN result;
+END $$;
+CREATE FUNCTION say(step text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  query text;
+  exact text[];
+  got text[];
+  before numeric;
+  n integer := 0;
+  answered integer := 0;
+BEGIN
+  FOR query IN SELECT s.query FROM statement AS s LOOP
+    exact := rows_of(query, 'off');
+    before := by_density();
+    got := rows_of(query, 'all');
+    answered := answered + (by_density() - before)::integer;
+    n := n + 1;
+    IF got IS DISTINCT FROM exact THEN RETURN NEXT format('WRONG %s: %s, not %s', query, got, exact); END IF;
+  END LOOP;
+  RETURN NEXT format('%s: %s of %s answered', step, answered, n);
+END $$;
