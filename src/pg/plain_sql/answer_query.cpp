@@ -1,5 +1,6 @@
-// See query_answer.h. A density is opened, its box read, and its parts and groups walked; what each
-// piece says is asked in query_rows.h, and made a value in query_datum.h. Where rows changed since in
+// See query_answer.h. A density is opened, its box read, and its groups and their parts walked, which
+// add to the rows of the answer that they are of (part_values.h, tally.h); what each says is asked in
+// query_rows.h, and made a value in query_datum.h. Where rows changed since in
 // blocks that are known (proof/proof.h), the answer is put together (tally.h):
 //
 //   what the density says - what those say of the stretches with such blocks + what is read of them
@@ -19,6 +20,7 @@
 #include "pg/plain_sql/query_box.h"
 #include "pg/plain_sql/query_datum.h"
 #include "pg/plain_sql/group_keys.h"
+#include "pg/plain_sql/part_values.h"
 #include "pg/plain_sql/tally.h"
 #include "pg/type/density_datum.h"
 
@@ -102,7 +104,7 @@ class PlainAnswering {
       answer_words();
     else if (may_have_nulls())
       (void)refuse(PlainOutcome::nulls);
-    else if (plan_.with_nulls != 0 && plan_.by_bucket && rows_.options.changed_rows >= 0.5)
+    else if (plan_.with_nulls != 0 && by_column_ && rows_.options.changed_rows >= 0.5)
       (void)refuse(PlainOutcome::new_groups);  // that of NULL
     else if (density_.has_groups())
       answer_groups();
@@ -125,9 +127,9 @@ class PlainAnswering {
   }
 
   bool look_at(const struct varlena* value) {
-    // Conditions on groups, values that buckets are compared with, and types of words may have
-    // functions that ask for other densities.
-    if (state_.asked.conditions != nullptr || state_.asked.passages != NIL || has_words()) {
+    // Open expressions, values that buckets are compared with, and types of words may have functions
+    // that ask for other densities.
+    if (values_.any() || state_.asked.passages != NIL || has_words()) {
       const Size size = VARSIZE(value);
       auto* copy = static_cast<struct varlena*>(palloc(size));
       memcpy(copy, value, size);
@@ -232,8 +234,12 @@ class PlainAnswering {
   // there is, is for the exact plan to find out. A subplan cannot begin in a subtransaction, and that
   // cannot in parallel mode.
   bool may_be_undone() const {
-    return state_.asked.conditions != nullptr && !IsInParallelMode() &&
-           !has_subquery(reinterpret_cast<Node*>(plan_.conditions));
+    if (!values_.any() || IsInParallelMode()) return false;
+    bool may = !has_subquery(reinterpret_cast<Node*>(plan_.conditions)) &&
+               !has_subquery(reinterpret_cast<Node*>(plan_.open_others));
+    for (int k = 0; k < plan_.aggregates; ++k)
+      may = may && !has_subquery(reinterpret_cast<Node*>(plan_.aggregate[k].open_rows));
+    return may;
   }
 
   void answer_together_with_rest() {
@@ -257,7 +263,7 @@ class PlainAnswering {
     tally_ = nullptr;
     for (const PlainTally::Entry* entry : of_list<const PlainTally::Entry>(entries)) {
       bool good = true;
-      if ((plan_.by_groups != 0 || plan_.by_bucket) && !is_row(entry->there, &good)) {
+      if (plan_.is_grouped() && !is_row(entry->there, &good)) {
         if (!good) return;
         continue;
       }
@@ -312,19 +318,6 @@ class PlainAnswering {
     return true;
   }
 
-  bool add_all(PlainTotal* answers) {
-    for (int k = 0; k < plan_.aggregates; ++k)
-      if (!rows_.add(plan_.aggregate[k], &answers[k])) return false;
-    return true;
-  }
-
-  PlainTotal* new_totals() const {
-    auto* totals = static_cast<PlainTotal*>(
-        palloc(sizeof(PlainTotal) * static_cast<Size>(plan_.aggregates + 1)));
-    std::fill_n(totals, plan_.aggregates, PlainTotal());
-    return totals;
-  }
-
   // Whether the answer has a row where there are so many. False: not by this density, or not for
   // certain, which is refused.
   bool is_row(const kde::Interval& there, bool* good) {
@@ -333,58 +326,90 @@ class PlainAnswering {
     return *good && !(there.upper < 0.5);
   }
 
-  // Rows of a group, or of all: one for each part, but those without rows. False: not by this
+  // The parts of the box, of which all groups' rows are. False: not by this density.
+  bool begin_parts(double groups) {
+    if (!box_.read_parts()) return false;
+    if (groups * box_.parts > kMostAsked) return refuse(PlainOutcome::buckets);
+    values_.begin_parts(box_.parts);
+    key_ = state_.new_row();
+    return true;
+  }
+
+  // Adds those of a group, or of all, to the rows of the answer that they are of. False: not by this
   // density.
-  bool put_parts(const PlainRow* key) {
-    if (rows_.listed) return put_list(key);
+  bool add_parts(const PlainRow* key) { return !values_.begin_group(key) || add_each_part(key); }
+
+  bool add_each_part(const PlainRow* key) {
+    if (key != nullptr) {
+      std::copy_n(key->values, plan_.groups, key_->values);
+      std::copy_n(key->nulls, plan_.groups, key_->nulls);
+    }
+    const bool counts_rows = plan_.is_grouped() || values_.any();
     for (int i = 0; i < box_.parts; ++i) {
       CHECK_FOR_INTERRUPTS();
-      rows_.range[0] = box_.part[i].range;
+      const kde::Range& range = box_.part[i].range;
+      rows_.range[0] = range;
       kde::Interval there = {0, 0, 0};
-      if (plan_.by_groups != 0 || plan_.by_bucket) {
+      if (counts_rows) {
         there = rows_.rows();
-        rows_.change(rows_.range[0], &there);
-        bool good;
-        if (!is_row(there, &good)) {
-          if (!good) return false;
-          continue;
-        }
+        kde::Interval now = there;
+        rows_.change(range, &now);
+        if (now.upper < 0.5) continue;
       }
-      PlainTotal* answers = new_totals();
-      if (!add_all(answers) || !put_all(answers, there, row_of(box_.part[i], key))) return false;
+      if (!values_.begin_part(i, box_.part[i].value, key_)) continue;
+      PlainTally::Entry* row = rows_of_answer_.entry_of(*key_);
+      kde::add_up(&row->there, there);
+      take_in(range, &row->around);
+      if (!add_all(there, row->answers)) return false;
+      if (list_length(rows_of_answer_.entries()) > kMostRows) return refuse(PlainOutcome::buckets);
     }
     return true;
   }
 
-  // All the parts in one row.
-  bool put_list(const PlainRow* key) {
-    PlainTotal* answers = new_totals();
-    kde::Total there;
-    for (int i = 0; i < box_.parts; ++i) {
-      CHECK_FOR_INTERRUPTS();
-      rows_.range[0] = box_.part[i].range;
-      there.add_count(rows_.rows(), {});
-      if (!add_all(answers)) return false;
+  bool add_all(const kde::Interval& there, PlainTotal* answers) {
+    for (int k = 0; k < plan_.aggregates; ++k) {
+      if (values_.has_rows(k)) {
+        if (!rows_.add(plan_.aggregate[k], &answers[k])) return false;
+      } else if (values_.has_zeros(k)) {
+        kde::add_up(&answers[k].zeros, there);
+      }
     }
-    if (plan_.by_groups != 0) {
-      if (box_.parts > 0) rows_.change(rows_.before_passages, &there.count);
-      bool good;
-      if (!is_row(there.count, &good)) return good;
-    }
-    return put_all(answers, there.count, row_of({}, key));
+    return true;
   }
 
-  PlainRow* row_of(const PlainBox::Part& part, const PlainRow* key) const {
-    PlainRow* row = state_.new_row();
-    if (key != nullptr) {
-      std::copy_n(key->values, plan_.groups, row->values);
-      std::copy_n(key->nulls, plan_.groups, row->nulls);
+  static void take_in(const kde::Range& part, kde::Range* around) {
+    if (around->empty) {
+      *around = part;
+      return;
     }
-    if (plan_.by_bucket) {
-      row->values[plan_.groups] = part.bucket;
-      row->nulls[plan_.groups] = false;
+    around->lower_unbounded |= part.lower_unbounded;
+    around->upper_unbounded |= part.upper_unbounded;
+    around->lower = std::min(around->lower, part.lower);
+    around->upper = std::max(around->upper, part.upper);
+    around->lower_inclusive = around->upper_inclusive = true;
+  }
+
+  // What the rows of the answer come to.
+  void put_rows() {
+    // All together, also of no row.
+    if (!plan_.is_grouped() && rows_of_answer_.entries() == NIL)
+      (void)rows_of_answer_.entry_of(*state_.new_row());
+    for (const PlainTally::Entry* row :
+         of_list<const PlainTally::Entry>(rows_of_answer_.entries())) {
+      const kde::Range& range = by_column_ ? row->around : rows_.before_passages;
+      kde::Interval there = row->there;
+      for (int k = 0; rows_.may_be_new && k < plan_.aggregates; ++k)
+        row->answers[k].total.changed.take_in(rows_.changes_by_new(plan_.aggregate[k], range));
+      if (plan_.is_grouped()) {
+        rows_.change(range, &there);
+        bool good;
+        if (!is_row(there, &good)) {
+          if (!good) return;
+          continue;
+        }
+      }
+      if (!put_all(row->answers, there, row->row)) return;
     }
-    return row;
   }
 
   bool may_have_nulls() const { return may_have_nulls_in(density_, plan_.with_nulls); }
@@ -399,10 +424,10 @@ class PlainAnswering {
                         density_.one_column);
   }
 
-  // Of a category: the values asked for at once, or where the query is by them, or has other
-  // conditions, value by value.
+  // Of a category: the values asked for at once, or where something is of them, value by value.
   void answer_words() {
-    if (plan_.by_groups == 0 && state_.asked.conditions == nullptr) {
+    const bool by_word = plan_.by_groups != 0 || values_.has_keys();
+    if (!by_word) {
       if (may_have_nulls())
         (void)refuse(PlainOutcome::nulls);
       else
@@ -419,23 +444,30 @@ class PlainAnswering {
       return;
     }
     if (!knows_groups(kde::most_unseen(words.header(), rows_.options.confidence))) return;
-    if (may_have_nulls() && is_wanted(state_.asked, state_.new_row())) {
+    if (may_have_nulls() && values_.begin_group(state_.new_row())) {
       (void)refuse(PlainOutcome::nulls);
       return;
     }
-    if (box_.read_parts()) answer_by_word(words);
+    if (begin_parts(words.words()) && add_words(words)) put_rows();
   }
 
-  // Whether all groups are known that the answer needs: those that a sample did not meet, and by
-  // GROUP BY those that came since. Without, rows of these are among those changed.
+  // Whether all groups are known that the answer needs: those that a sample did not meet, and where
+  // it is by them those that came since. Else rows of these are among those changed.
   bool knows_groups(double unseen) {
-    if (plan_.by_groups != 0 && rows_.options.changed_rows >= 0.5)
-      return refuse(PlainOutcome::new_groups);
+    if (is_by_keys() && rows_.options.changed_rows >= 0.5) return refuse(PlainOutcome::new_groups);
     rows_.may_be_new = true;
     return !(unseen >= 0.5) || refuse(PlainOutcome::unseen);
   }
 
-  void answer_by_word(const kde::WordsView& words) {
+  bool is_by_keys() const {
+    const OpenExpressions& open = *state_.asked.open;
+    bool is = plan_.by_groups != 0;
+    for (int i = open.conditions; i < open.conditions + open.others; ++i)
+      is = is || open.expression[i].of_groups;
+    return is;
+  }
+
+  bool add_words(const kde::WordsView& words) {
     const std::span<const std::uint32_t> listed =
         box_.words_set ? rows_.words[0]->ranks : std::span<const std::uint32_t>();
     const auto n = box_.words_set ? listed.size() : static_cast<std::size_t>(words.words());
@@ -443,6 +475,9 @@ class PlainAnswering {
     std::size_t wanted = 0;
     kde::WordSet set;
     rows_.words[0] = &set;
+    // What conditions leave is asked about at once.
+    const bool at_once =
+        plan_.by_groups == 0 && state_.asked.open->all == state_.asked.open->conditions;
     for (std::size_t i = 0; i < n; ++i) {
       CHECK_FOR_INTERRUPTS();
       const std::uint32_t rank = box_.words_set ? listed[i] : static_cast<std::uint32_t>(i);
@@ -450,18 +485,16 @@ class PlainAnswering {
       // A condition may raise an error of a value that there is no more.
       if (!may_have_rows()) continue;
       PlainRow* key = state_.new_row();
-      if (!read_word_key(&state_, words.word(rank), key)) return;
-      if (!is_wanted(state_.asked, key)) continue;
-      ranks[wanted++] = rank;
-      if (plan_.by_groups != 0 && !put_parts(key)) return;
+      if (!read_word_key(&state_, words.word(rank), key)) return false;
+      if (!at_once && !add_parts(key)) return false;
+      if (at_once && values_.begin_group(key)) ranks[wanted++] = rank;
     }
-    if (plan_.by_groups != 0) return;
     set = {{ranks, wanted}, 0};
-    (void)put_parts(nullptr);
+    return !at_once || add_each_part(nullptr);
   }
 
   void answer_all() {
-    if (box_.read_parts()) (void)put_parts(nullptr);
+    if (begin_parts(1) && add_parts(nullptr)) put_rows();
   }
 
   bool may_have_rows() {
@@ -478,90 +511,31 @@ class PlainAnswering {
       (void)refuse(PlainOutcome::rest);
       return;
     }
-    if (!knows_groups(kde::most_unseen(groups.header(), rows_.options.confidence))) return;
-    if (!box_.read_parts()) return;
-    if (static_cast<double>(groups.header().groups) * box_.parts > kMostParts) {
-      (void)refuse(PlainOutcome::buckets);
+    if (!knows_groups(kde::most_unseen(groups.header(), rows_.options.confidence)) ||
+        !begin_parts(groups.header().groups))
       return;
-    }
     List* keys = read_keys(&state_, density_.one_column);
-    if (state_.out.outcome != PlainOutcome::answered) return;
-    if (plan_.by_groups != 0 && plan_.is_by_all_groups())
-      answer_by_group(&groups, keys);
-    else
-      answer_together(&groups, keys);
-  }
-
-  // A condition may raise an error of a group that has no row in the range.
-  bool is_asked(const kde::GroupView& group, const PlainRow* key) {
-    CHECK_FOR_INTERRUPTS();
-    rows_.look_at({group.density(), nullptr, {}});
-    return may_have_rows() && is_wanted(state_.asked, key);
-  }
-
-  void answer_by_group(kde::GroupsView* groups, List* keys) {
+    if (!is_answered()) return;
     kde::GroupView group;
-    for (int k = 0; groups->next(&group); ++k) {
-      const auto* key = static_cast<const PlainRow*>(list_nth(keys, k));
-      if (is_asked(group, key) && !put_parts(key)) return;
+    for (int k = 0; groups.next(&group); ++k) {
+      CHECK_FOR_INTERRUPTS();
+      rows_.look_at({group.density(), nullptr, {}});
+      // A condition may raise an error of a group that has no row in the range.
+      if (may_have_rows() && !add_parts(static_cast<const PlainRow*>(list_nth(keys, k)))) return;
     }
-  }
-
-  // Several groups, all or those that are alike in what the query is by, part by part.
-  void answer_together(kde::GroupsView* groups, List* keys) {
-    List* kinds = NIL;
-    const int* kind = kinds_of(state_, keys, &kinds);
-    const int slots = rows_.listed ? 1 : box_.parts;
-    const int all = list_length(kinds) * slots;
-    const Size room = static_cast<Size>(all) + 1;
-    auto** together = static_cast<PlainTotal**>(palloc(sizeof(PlainTotal*) * room));
-    auto* there = static_cast<kde::Total*>(palloc(sizeof(kde::Total) * room));
-    std::fill_n(there, all, kde::Total());
-    for (int i = 0; i < all; ++i) together[i] = new_totals();
-    kde::GroupView group;
-    for (int k = 0; groups->next(&group); ++k) {
-      if (!is_asked(group, static_cast<const PlainRow*>(list_nth(keys, k)))) continue;
-      for (int i = 0; i < box_.parts; ++i) {
-        const int at = kind[k] * slots + (rows_.listed ? 0 : i);
-        rows_.range[0] = box_.part[i].range;
-        there[at].add_count(rows_.rows(), {});
-        if (!add_all(together[at])) return;
-      }
-    }
-    for (int at = 0; at < all; ++at) {
-      const PlainBox::Part part = rows_.listed ? PlainBox::Part{} : box_.part[at % slots];
-      take_new_groups_in(at % slots, together[at]);
-      if (plan_.by_groups != 0 || plan_.by_bucket) {
-        if (box_.parts > 0)
-          rows_.change(rows_.listed ? rows_.before_passages : part.range, &there[at].count);
-        bool good;
-        if (!is_row(there[at].count, &good)) {
-          if (!good) return;
-          continue;
-        }
-      }
-      const auto* key = static_cast<const PlainRow*>(list_nth(kinds, at / slots));
-      if (!put_all(together[at], there[at].count, row_of(part, key))) return;
-    }
-  }
-
-  // Of the part, or of all of a list: also where none of the groups was asked about.
-  void take_new_groups_in(int part, PlainTotal* answers) const {
-    const int end = rows_.listed ? box_.parts : part + 1;
-    for (int i = rows_.listed ? 0 : part; i < end; ++i) {
-      const kde::Range& range =
-          rows_.listed || plan_.by_bucket ? box_.part[i].range : rows_.before_passages;
-      for (int k = 0; k < plan_.aggregates; ++k)
-        answers[k].total.changed.take_in(rows_.changes_by_new(plan_.aggregate[k], range));
-    }
+    put_rows();
   }
 
   PlainState state_;
   const PlainPlan& plan_ = state_.plan;
+  const bool by_column_ = state_.plan.is_by_column();
   const Mode mode_ = Mode::now;
   bool consented_ = false;
   bool any_row_ = false;  // of those answered
   bool reads_too_much_ = false;
+  PlainTally rows_of_answer_{state_};
+  PartValues values_{state_};
+  PlainRow* key_ = nullptr;  // what the query is grouped by, of a part of a group
   PlainTally own_tally_{state_};
   PlainTally* tally_ = nullptr;  // null: answers are rows at once
   bool out_ = false;             // they are taken out of it
@@ -579,14 +553,14 @@ class PlainAnswering {
 }  // namespace
 
 double most_plain_rows(const PlainQuery& query) {
-  if (query.bucket != nullptr) return kMostParts;
+  if (query.others != NIL) return kMostRows;
   if (query.by_groups == 0) return 1;
   const struct varlena* value =
       ActiveSnapshotSet() ? density_if_there(query.key, nullptr).value : nullptr;
-  if (value == nullptr) return kMostParts;
+  if (value == nullptr) return kMostRows;
   const kde::AnyDensity density = cached_any_density(value);
   if (query.of_words && density.is_of_words()) return kde::WordsView(density.one_column).words();
-  return density.has_groups() ? kde::GroupsView(density.one_column).header().groups : kMostParts;
+  return density.has_groups() ? kde::GroupsView(density.one_column).header().groups : kMostRows;
 }
 
 bool may_have_nulls(const DensityKey& key, int columns) {

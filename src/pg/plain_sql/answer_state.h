@@ -5,8 +5,10 @@
 
 namespace kde_pg {
 
-// Rows of an answer at most: beyond it the exact plan is as fast.
-inline constexpr int kMostParts = 20000;
+// Rows of an answer at most, and parts that are asked about: beyond it the exact plan is as fast.
+inline constexpr int kMostRows = 20000;
+inline constexpr int kMostParts = 100000;
+inline constexpr double kMostAsked = 1e6;
 
 struct PlainState {
   const PlainAsked& asked;
@@ -21,7 +23,7 @@ struct PlainState {
   }
 
   // Columns of a row before the aggregates.
-  int keys() const { return plan.groups + (plan.by_bucket ? 1 : 0); }
+  int keys() const { return plan.keys(); }
   TupleDesc desc() const { return asked.slot->tts_tupleDescriptor; }
   PlainRow* new_row() const {
     const auto n = static_cast<Size>(desc()->natts);

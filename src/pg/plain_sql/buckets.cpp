@@ -6,8 +6,10 @@
 #include "pg/plain_sql/buckets.h"
 
 #include "pg/base/tree_walk.h"
+#include "pg/plain_sql/value_steps.h"
 
 extern "C" {
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "executor/executor.h"
@@ -333,6 +335,80 @@ Node* open(Node* node, void* state) {
 
 }  // namespace
 
+namespace {
+
+// Of the parts of a time that extract() and date_part() know, what to truncate to.
+const char* unit_of_field(Node* field) {
+  struct Known {
+    const char* field;
+    const char* unit;
+  };
+  static const Known kKnown[] = {{"minute", "minute"},   {"hour", "hour"},      {"day", "day"},
+                                 {"dow", "day"},         {"isodow", "day"},     {"doy", "day"},
+                                 {"week", "week"},       {"isoyear", "week"},   {"month", "month"},
+                                 {"quarter", "quarter"}, {"year", "year"},      {"decade", "year"},
+                                 {"century", "year"},    {"millennium", "year"}};
+  for (const Known& known : kKnown)
+    if (is_word(field, known.field)) return known.unit;
+  return nullptr;
+}
+
+// Of to_char()'s pattern: each of its words for what is shorter than a day has one of these in it, and
+// so may a text without quotes, which is then taken for one. Of months alone it has no other letters.
+const char* unit_of_pattern(Node* pattern) {
+  const Const* c = constant(pattern);
+  if (c == nullptr) return nullptr;
+  char* upper = TextDatumGetCString(c->constvalue);
+  bool is_quoted = false;
+  for (char* at = upper; *at != '\0'; ++at) {
+    if (*at == '\\') return nullptr;
+    if (*at == '"') is_quoted = !is_quoted;
+    *at = is_quoted ? ' ' : static_cast<char>(pg_toupper(static_cast<unsigned char>(*at)));
+  }
+  const auto has = [upper](std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [upper](const char* word) { return strstr(upper, word) != nullptr; });
+  };
+  if (has({"SS", "MS", "US", "FF", "TZ", "OF"})) return nullptr;
+  if (has({"MI"})) return "minute";
+  if (has({"HH", "AM", "PM", "A.M", "P.M"})) return "hour";
+  return strpbrk(upper, "DWJI") != nullptr ? "day" : "month";
+}
+
+}  // namespace
+
+Node* bucket_of_part(Node* node) {
+  if (!IsA(node, FuncExpr)) return nullptr;
+  const auto* f = castNode(FuncExpr, node);
+  const char* unit = nullptr;
+  Node* time = nullptr;
+  switch (f->funcid) {
+    case F_EXTRACT_TEXT_DATE:
+    case F_EXTRACT_TEXT_TIMESTAMP:
+    case F_EXTRACT_TEXT_TIMESTAMPTZ:
+    case F_DATE_PART_TEXT_TIMESTAMP:
+    case F_DATE_PART_TEXT_TIMESTAMPTZ:
+      unit = unit_of_field(static_cast<Node*>(linitial(f->args)));
+      time = static_cast<Node*>(lsecond(f->args));
+      break;
+    case F_TO_CHAR_TIMESTAMP_TEXT:
+    case F_TO_CHAR_TIMESTAMPTZ_TEXT:
+      unit = unit_of_pattern(static_cast<Node*>(lsecond(f->args)));
+      time = static_cast<Node*>(linitial(f->args));
+      break;
+    default:
+      return nullptr;
+  }
+  if (unit == nullptr) return nullptr;
+  const Oid type = exprType(time);
+  if (type == DATEOID) return time;
+  Node* text = reinterpret_cast<Node*>(
+      makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1, CStringGetTextDatum(unit), false, false));
+  return reinterpret_cast<Node*>(makeFuncExpr(
+      type == TIMESTAMPOID ? F_DATE_TRUNC_TEXT_TIMESTAMP : F_DATE_TRUNC_TEXT_TIMESTAMPTZ, type,
+      list_make2(text, time), InvalidOid, DEFAULT_COLLATION_OID, COERCE_EXPLICIT_CALL));
+}
+
 bool is_bucket(Node* node, AttrNumber column) {
   while (node != nullptr && !IsA(node, Var)) node = link_of(node).inner;
   return node != nullptr && castNode(Var, node)->varattno == column;
@@ -344,61 +420,8 @@ Expr* open_bucket(Node* node, AttrNumber column) {
 
 namespace {
 
-// Whole numbers up to it are doubles.
-constexpr double kMostWhole = 9007199254740992.0;
 // Of a time zone's offset, and what may come of them.
 constexpr int kMostChanges = 2000;
-
-// A column's values, numbered in order. Not those of double precision: near zero they are so small
-// that a function raises an error which no row would.
-class Values {
- public:
-  Values(kde::ValueType type, int32 typmod) : type_(type) {
-    constexpr double kMicroseconds = 1e6;
-    step_ = lattice_step_of(type, typmod);
-    if (type == kde::ValueType::timestamp || type == kde::ValueType::timestamptz ||
-        type == kde::ValueType::time)
-      parts_ = kMicroseconds;
-    else if (type == kde::ValueType::numeric && step_ < 1)
-      parts_ = std::rint(1 / step_);
-    if (parts_ > 1) step_ = 1;
-  }
-
-  // Whether double precision tells them from each other up to x.
-  bool are_told_apart(double x) const {
-    constexpr double kMostParts = 1e15;
-    return step_ > 0 && parts_ <= kMostParts && std::fabs(x) / step_ * parts_ < kMostWhole / 2;
-  }
-
-  double at(int64 k) const { return static_cast<double>(k) * step_ / parts_; }
-
-  // Of the value nearest to x.
-  int64 nearest(double x) const {
-    constexpr double kMost = 9e18;
-    return static_cast<int64>(std::rint(std::clamp(x / step_ * parts_, -kMost, kMost)));
-  }
-  // Of the first value from x on, the last one up to x.
-  int64 from(double x) const {
-    const int64 k = nearest(x);
-    return at(k) < x ? k + 1 : k;
-  }
-  int64 up_to(double x) const {
-    const int64 k = nearest(x);
-    return at(k) > x ? k - 1 : k;
-  }
-
-  // As the column has it, with the decimals of its type.
-  Datum datum(int64 k) const {
-    const Datum value = double_to_value(type_, at(k));
-    if (type_ != kde::ValueType::numeric) return value;
-    const int decimals = static_cast<int>(std::rint(std::log10(parts_)));
-    return DirectFunctionCall2(numeric_round, value, Int32GetDatum(decimals));
-  }
-
- private:
-  kde::ValueType type_;
-  double step_, parts_ = 1;  // a value is a whole number, times the one, by the other
-};
 
 // Where a chain may fall: where an expression of the column passes what a zone's change is to it.
 struct Turn {
@@ -411,7 +434,8 @@ struct Turn {
 
 class Search {
  public:
-  Search(ExprState* function, ExprContext* context, const Values& values, Oid result, Oid collation)
+  Search(ExprState* function, ExprContext* context, const ValueSteps& values, Oid result,
+         Oid collation)
       : function_(function), context_(context), values_(values), collation_(collation) {
     result_ = lookup_type_cache(result, TYPECACHE_CMP_PROC_FINFO);
   }
@@ -477,7 +501,7 @@ class Search {
 
   ExprState* function_;
   ExprContext* context_;
-  const Values& values_;
+  const ValueSteps& values_;
   Oid collation_;
   TypeCacheEntry* result_;
   double changes_[kMostChanges];
@@ -604,10 +628,10 @@ bool Search::falls(int64 first, int64 last) {
 }
 
 // Of the column that the function is of.
-Values values_of(const ExprState* function, kde::ValueType type) {
+ValueSteps values_of(const ExprState* function, kde::ValueType type) {
   Node* column = reinterpret_cast<Node*>(function->expr);
   while (!IsA(column, CaseTestExpr)) column = inner_of(column).inner;
-  return Values(type, castNode(CaseTestExpr, column)->typeMod);
+  return ValueSteps(type, castNode(CaseTestExpr, column)->typeMod);
 }
 
 }  // namespace
@@ -634,7 +658,7 @@ bool find_passage(ExprState* comparison, ExprContext* context, kde::ValueType ty
   const auto* op = castNode(OpExpr, reinterpret_cast<Node*>(comparison->expr));
   auto* side = static_cast<Node*>(linitial(op->args));
   ExprState* function = ExecInitExpr(reinterpret_cast<Expr*>(side), nullptr);
-  const Values values = values_of(function, type);
+  const ValueSteps values = values_of(function, type);
   if (!values.are_told_apart(first) || !values.are_told_apart(last)) return false;
   int64 low = values.from(first);
   int64 high = values.up_to(last);
@@ -659,13 +683,15 @@ bool find_passage(ExprState* comparison, ExprContext* context, kde::ValueType ty
 
 List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, Oid result,
                       Oid collation, double first, double last, int most, bool* sure) {
-  const Values values = values_of(function, type);
+  const ValueSteps values = values_of(function, type);
   *sure = false;
   if (!values.are_told_apart(first) || !values.are_told_apart(last)) return NIL;
   const int64 from = values.from(first);
   const int64 to = values.up_to(last);
   *sure = from > to;
   if (*sure) return NIL;
+  // Each value by itself.
+  if (IsA(function->expr, CaseTestExpr) && to - from >= most) return NIL;
   auto* search = new (palloc(sizeof(Search))) Search(function, context, values, result, collation);
   Datum end;
   if (!search->can_compare() || search->falls(from, to) || !search->read(to, &end)) return NIL;

@@ -19,6 +19,10 @@ bool is_rounding(Oid function);
 // else of the table.
 bool is_bucket(Node* node, AttrNumber column);
 
+// Of a part of a time, as extract(hour FROM x) and to_char(x, 'YYYY-MM'), the bucket that tells it:
+// date_trunc('hour', x). Null: the node is none, or of parts shorter than a minute.
+Node* bucket_of_part(Node* node);
+
 // The function, or a comparison of it, with the column's value left open: a CaseTestExpr in its
 // place.
 Expr* open_bucket(Node* node, AttrNumber column);

@@ -16,6 +16,7 @@
 #include "pg/catalog/stale_answers.h"
 #include "pg/plain_sql/client_statement.h"
 #include "pg/plain_sql/consent.h"
+#include "pg/plain_sql/part_values.h"
 #include "pg/plain_sql/planned_leaves.h"
 #include "pg/plain_sql/query_answer.h"
 #include "pg/plain_sql/rest.h"
@@ -151,11 +152,11 @@ void plan_grouping(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input
 // What one density is asked.
 struct ScanPart {
   const PlainPlan* plan;
-  List* values;           // ExprState*
-  Oid* value_type;        // of each
-  ExprState* conditions;  // on groups; null: none
-  ExprState* bucket;      // null: none
-  List* passage_values;   // ExprState*: what each of the plan's passages is compared with
+  List* values;     // ExprState*
+  Oid* value_type;  // of each
+  OpenExpressions open;
+  List* cuts;            // ExprState*, of a bucket or of values
+  List* passage_values;  // ExprState*: what each of the plan's passages is compared with
 };
 
 struct ScanState {
@@ -198,9 +199,9 @@ ScanPart* begin_part(const PlainPlan* plan, PlanState* parent) {
         getBaseType(exprType(reinterpret_cast<Node*>(value)));
     part->values = lappend(part->values, ExecInitExpr(value, parent));
   }
-  if (plan->conditions != NIL) part->conditions = ExecInitQual(plan->conditions, parent);
-  if (plan->bucket != NIL)
-    part->bucket = ExecInitExpr(static_cast<Expr*>(linitial(plan->bucket)), parent);
+  part->open = begin_open_expressions(*plan, parent);
+  for (Expr* cut : of_list<Expr>(plan->cuts))
+    part->cuts = lappend(part->cuts, ExecInitExpr(cut, parent));
   for (OpExpr* item : of_list<OpExpr>(plan->passages))
     part->passage_values = lappend(part->passage_values,
                                    ExecInitExpr(static_cast<Expr*>(lsecond(item->args)), parent));
@@ -343,6 +344,17 @@ ExprState* with_constant(const OpExpr* passage, ExprState* value, ExprContext* c
   return ExecInitExpr(&out->xpr, nullptr);
 }
 
+// In the current memory context, as the expression's own is reset.
+NullableDatum kept_value(ExprState* state, Oid type, ExprContext* context) {
+  int16 length;
+  bool by_value;
+  get_typlenbyval(type, &length, &by_value);
+  NullableDatum out;
+  out.value = ExecEvalExprSwitchContext(state, context, &out.isnull);
+  if (!out.isnull) out.value = datumCopy(out.value, by_value, length);
+  return out;
+}
+
 PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   ExprContext* context = s->css.ss.ps.ps_ExprContext;
   const int n = list_length(part.values);
@@ -357,7 +369,20 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   forboth(passage, part.plan->passages, compared, part.passage_values) passages =
       lappend(passages, with_constant(lfirst_node(OpExpr, passage),
                                       static_cast<ExprState*>(lfirst(compared)), context));
-  // Conditions on groups reset the context that bounds are in, which are read before.
+  auto* cut = static_cast<PlainCutAt*>(
+      palloc0(sizeof(PlainCutAt) * static_cast<Size>(list_length(part.cuts) + 1)));
+  for (int i = 0; i < list_length(part.cuts); ++i) {
+    auto* state = static_cast<ExprState*>(list_nth(part.cuts, i));
+    auto* node = static_cast<Node*>(list_nth(part.plan->cuts, i));
+    cut[i] = {static_cast<PlainCut>(list_nth_int(part.plan->cut_kinds, i)),
+              state,
+              exprType(node),
+              exprCollation(node),
+              {0, true}};
+    if (cut[i].kind == PlainCut::bucket) continue;
+    cut[i].type = getBaseType(cut[i].type);
+    cut[i].value = kept_value(state, cut[i].type, context);
+  }
   double error = option_approximate_error;
   kde::IntervalOptions interval;
   interval.confidence = option_approximate_confidence;
@@ -366,7 +391,7 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
     interval = s->demand->interval;
   }
   return plain_answers({error, interval, part.plan, value, part.value_type,
-                        s->css.ss.ss_ScanTupleSlot, context, part.conditions, part.bucket, passages,
+                        s->css.ss.ss_ScanTupleSlot, context, &part.open, cut, passages,
                         may_read_rest(s) ? &s->rest : nullptr, s->own_changes});
 }
 
@@ -395,7 +420,7 @@ void put_together(ScanState* s, const PlainPlan& plan, const PlainAnswers& part)
   }
   const auto* to = static_cast<const PlainRow*>(linitial(all->rows));
   const auto* from = static_cast<const PlainRow*>(linitial(part.rows));
-  const int first = plan.first + plan.groups;
+  const int first = plan.first + plan.keys();
   for (int k = first; k < first + plan.aggregates; ++k) {
     to->values[k] = from->values[k];
     to->nulls[k] = from->nulls[k];
@@ -526,12 +551,20 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
                      plan.is_null ? "NULL" : "NOT NULL");
   }
   if (range.len > 0) ExplainPropertyText("Range", range.data, es);
-  if (plan.conditions != NIL)
-    ExplainPropertyText(
-        "Groups",
-        deparse_expression(reinterpret_cast<Node*>(make_ands_explicit(plan.conditions)), context,
-                           range_table_size(es) > 1, false),
-        es);
+  List* of_groups = NIL;
+  List* of_column = NIL;
+  for (Expr* one : of_list<Expr>(plan.conditions)) {
+    List** to = is_of_column(one, plan.groups) ? &of_column : &of_groups;
+    *to = lappend(*to, one);
+  }
+  const auto show = [&](const char* label, List* conditions) {
+    if (conditions == NIL) return;
+    auto* all = reinterpret_cast<Node*>(make_ands_explicit(conditions));
+    ExplainPropertyText(label, deparse_expression(all, context, range_table_size(es) > 1, false),
+                        es);
+  };
+  show("Groups", of_groups);
+  show("Parts", of_column);
   ExplainPropertyText("Required",
                       psprintf("%g %% at %g %%", 100 * option_approximate_error,
                                100 * option_approximate_confidence),

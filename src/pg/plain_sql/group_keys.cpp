@@ -3,13 +3,6 @@
 
 #include "pg/base/pinned.h"
 
-extern "C" {
-#include "executor/executor.h"
-#include "utils/typcache.h"
-}
-
-#include <algorithm>
-
 namespace kde_pg {
 
 namespace {
@@ -60,36 +53,6 @@ bool read_key(PlainState* state, const kde::GroupView& group, PlainRow* row) {
   return read_values(state, texts, nulls, n, row);
 }
 
-// How values of what the query is by are compared.
-struct Comparing {
-  int columns = 0;
-  int column[kde::kMaxGroupBy];
-  FmgrInfo* function[kde::kMaxGroupBy];
-  Oid collation[kde::kMaxGroupBy];
-};
-
-struct Numbered {
-  const PlainRow* key;
-  int number;
-};
-
-int compare_keys(const void* a, const void* b, void* context) {
-  const auto* by = static_cast<const Comparing*>(context);
-  const PlainRow& left = *static_cast<const Numbered*>(a)->key;
-  const PlainRow& right = *static_cast<const Numbered*>(b)->key;
-  for (int c = 0; c < by->columns; ++c) {
-    const int i = by->column[c];
-    if (left.nulls[i] || right.nulls[i]) {
-      if (left.nulls[i] != right.nulls[i]) return left.nulls[i] ? 1 : -1;
-      continue;
-    }
-    const int order = DatumGetInt32(
-        FunctionCall2Coll(by->function[c], by->collation[c], left.values[i], right.values[i]));
-    if (order != 0) return order;
-  }
-  return 0;
-}
-
 }  // namespace
 
 List* read_keys(PlainState* state, const kde::Header* density) {
@@ -116,45 +79,6 @@ bool read_word_key(PlainState* state, std::string_view word, PlainRow* row) {
   const bool good = read_values(state, &text, &is_null, 1, row);
   settings.end();
   return good;
-}
-
-bool is_wanted(const PlainAsked& asked, const PlainRow* row) {
-  if (asked.conditions == nullptr) return true;
-  TupleTableSlot* slot = asked.slot;
-  ExecClearTuple(slot);
-  const int n = slot->tts_tupleDescriptor->natts;
-  std::copy_n(row->values, n, slot->tts_values);
-  std::copy_n(row->nulls, n, slot->tts_isnull);
-  ExecStoreVirtualTuple(slot);
-  ResetExprContext(asked.context);
-  asked.context->ecxt_scantuple = slot;
-  return ExecQual(asked.conditions, asked.context);
-}
-
-const int* kinds_of(const PlainState& state, List* keys, List** kinds) {
-  Comparing by;
-  for (int i = 0; i < state.plan.groups; ++i) {
-    if ((state.plan.by_groups >> i & 1) == 0) continue;
-    const Form_pg_attribute of = TupleDescAttr(state.desc(), i);
-    TypeCacheEntry* type = lookup_type_cache(of->atttypid, TYPECACHE_CMP_PROC_FINFO);
-    by.column[by.columns] = i;
-    by.function[by.columns] = &type->cmp_proc_finfo;
-    by.collation[by.columns++] = of->attcollation;
-  }
-  const auto n = static_cast<Size>(list_length(keys));
-  auto* sorted = static_cast<Numbered*>(palloc(sizeof(Numbered) * (n + 1)));
-  auto* kind = static_cast<int*>(palloc(sizeof(int) * (n + 1)));
-  for (int k = 0; k < static_cast<int>(n); ++k)
-    sorted[k] = {static_cast<const PlainRow*>(list_nth(keys, k)), k};
-  qsort_arg(sorted, n, sizeof(Numbered), compare_keys, &by);
-  for (Size k = 0; k < n; ++k) {
-    if (k == 0 || compare_keys(&sorted[k - 1], &sorted[k], &by) != 0)
-      *kinds = lappend(*kinds, const_cast<PlainRow*>(sorted[k].key));
-    kind[sorted[k].number] = list_length(*kinds) - 1;
-  }
-  // All together, also of no group.
-  if (*kinds == NIL && state.plan.by_groups == 0) *kinds = list_make1(state.new_row());
-  return kind;
 }
 
 }  // namespace kde_pg

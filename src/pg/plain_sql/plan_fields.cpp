@@ -1,8 +1,6 @@
 // See plan_fields.h.
 #include "pg/plain_sql/plan_fields.h"
 
-#include "pg/plain_sql/buckets.h"
-
 extern "C" {
 #include "nodes/value.h"
 }
@@ -12,7 +10,9 @@ namespace kde_pg {
 namespace {
 
 // The members of custom_private, in their order.
-enum class Part { relation, names, numbers, filter, shape, bounds, aggregates, references };
+enum class Part { relation, names, numbers, filter, shape, bounds, aggregates, references, open };
+// And of the last one.
+enum class Open { others, conditions, cut_kinds, rows, zeros };
 
 List* part(const List* of, Part p) { return static_cast<List*>(list_nth(of, static_cast<int>(p))); }
 
@@ -27,10 +27,10 @@ void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* sc
     numbers = lappend_int(numbers, key.column[i].attnum);
   }
   List* shape = NIL;
-  for (const int n : {key.columns, key.measures, key.groups, list_length(scan->custom_scan_tlist),
-                      q.groups(), q.by_groups, q.bucket != nullptr ? 1 : 0, q.of_words ? 1 : 0,
-                      q.with_nulls, demanded ? 1 : 0, q.null_of, q.is_null ? 1 : 0,
-                      static_cast<int>(leaves), static_cast<int>(leaves >> 32)})
+  for (const int n :
+       {key.columns, key.measures, key.groups, list_length(scan->custom_scan_tlist), q.groups(),
+        q.by_groups, q.cuts_column ? 1 : 0, q.of_words ? 1 : 0, q.with_nulls, demanded ? 1 : 0,
+        q.null_of, q.is_null ? 1 : 0, static_cast<int>(leaves), static_cast<int>(leaves >> 32)})
     shape = lappend_int(shape, n);
   List* bounds = NIL;
   List* values = NIL;
@@ -49,25 +49,26 @@ void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* sc
   for (int i = 0; i < q.groups(); ++i)
     add(q.group[i] != nullptr ? reinterpret_cast<Expr*>(q.group[i])
                               : reinterpret_cast<Expr*>(makeNullConst(TEXTOID, -1, InvalidOid)));
-  List* bucket = NIL;
-  if (q.bucket != nullptr) {
-    add(reinterpret_cast<Expr*>(q.bucket));
-    bucket = list_make1(open_bucket(q.bucket, key.column[0].attnum));
-  }
+  if (q.cuts_column) add(reinterpret_cast<Expr*>(q.column));
+  for (Expr* other : of_list<Expr>(q.others)) add(other);
+  List* rows = NIL;
+  List* zeros = NIL;
   for (const PlainAggregate* a : of_list<const PlainAggregate>(q.aggregates)) {
     for (const int n : {a->index, static_cast<int>(a->answer), static_cast<int>(a->end),
                         a->population ? 1 : 0, a->column, static_cast<int>(a->type), a->scale})
       aggregates = lappend_int(aggregates, n);
+    rows = lappend(rows, a->open_rows);
+    zeros = lappend(zeros, a->open_zeros);
     add(a->node);
   }
   scan->custom_scan_tlist = columns;
-  scan->custom_exprs =
-      lappend(scan->custom_exprs, list_make4(values, q.group_conditions, bucket, q.passages));
+  scan->custom_exprs = lappend(scan->custom_exprs, list_make3(values, q.passages, q.cuts));
   List* rest = list_make5(list_make1_oid(key.relation), names, numbers,
                           list_make1(makeString(copy_of(key.filter))), shape);
   List* references = NIL;
   for (int i = 0; i < key.references; ++i) references = lappend_int(references, key.reference[i]);
   rest = lappend(lappend(lappend(rest, bounds), aggregates), references);
+  rest = lappend(rest, list_make5(q.open_others, q.conditions, q.cut_kinds, rows, zeros));
   scan->custom_private = lappend(scan->custom_private, rest);
 }
 
@@ -82,7 +83,7 @@ PlainPlan read_one(const List* scan, const List* expressions) {
   out.first = list_nth_int(shape, 3);
   out.groups = list_nth_int(shape, 4);
   out.by_groups = list_nth_int(shape, 5);
-  out.by_bucket = list_nth_int(shape, 6) != 0;
+  out.cuts_column = list_nth_int(shape, 6) != 0;
   out.of_words = list_nth_int(shape, 7) != 0;
   out.with_nulls = list_nth_int(shape, 8);
   out.demanded = list_nth_int(shape, 9) != 0;
@@ -116,25 +117,54 @@ PlainPlan read_one(const List* scan, const List* expressions) {
                 static_cast<Oid>(at(5))};
   }
   out.bound = bound;
+  List* open = part(scan, Part::open);
+  const auto of_open = [open](Open p) {
+    return static_cast<List*>(list_nth(open, static_cast<int>(p)));
+  };
+  out.open_others = of_open(Open::others);
+  out.others = list_length(out.open_others);
+  out.conditions = of_open(Open::conditions);
+  out.cut_kinds = of_open(Open::cut_kinds);
   List* aggregates = part(scan, Part::aggregates);
   out.aggregates = list_length(aggregates) / 7;
   auto* aggregate = static_cast<PlainAggregate*>(
       palloc0(sizeof(PlainAggregate) * static_cast<Size>(out.aggregates + 1)));
   for (int i = 0; i < out.aggregates; ++i) {
     const auto at = [&](int field) { return list_nth_int(aggregates, 7 * i + field); };
-    aggregate[i] = {
-        nullptr,    at(0), static_cast<PlainAnswer>(at(1)),    static_cast<PlainEnd>(at(2)),
-        at(3) != 0, at(4), static_cast<kde::ValueType>(at(5)), at(6)};
+    PlainAggregate& a = aggregate[i];
+    a.index = at(0);
+    a.answer = static_cast<PlainAnswer>(at(1));
+    a.end = static_cast<PlainEnd>(at(2));
+    a.population = at(3) != 0;
+    a.column = at(4);
+    a.type = static_cast<kde::ValueType>(at(5));
+    a.scale = at(6);
+    a.open_rows = static_cast<Expr*>(list_nth(of_open(Open::rows), i));
+    a.open_zeros = static_cast<Expr*>(list_nth(of_open(Open::zeros), i));
   }
   out.aggregate = aggregate;
   out.values = static_cast<List*>(linitial(expressions));
-  out.conditions = static_cast<List*>(lsecond(expressions));
-  out.bucket = static_cast<List*>(lthird(expressions));
-  out.passages = static_cast<List*>(lfourth(expressions));
+  out.passages = static_cast<List*>(lsecond(expressions));
+  out.cuts = static_cast<List*>(lthird(expressions));
   return out;
 }
 
 }  // namespace
+
+bool PlainPlan::is_by_column() const {
+  for (const Expr* other : of_list<const Expr>(open_others))
+    if (is_of_column(other, groups)) return true;
+  return false;
+}
+
+int PlainPlan::other_column() const {
+  for (int i = 0; i < others; ++i) {
+    auto* other = static_cast<const Node*>(list_nth(open_others, i));
+    if (IsA(other, Var) && reinterpret_cast<const Var*>(other)->varattno == groups + 1)
+      return keys() - others + i;
+  }
+  return -1;
+}
 
 void write_plain_plans(const List* queries, bool demanded, uint64 leaves, CustomScan* scan) {
   for (const PlainQuery* item : of_list<const PlainQuery>(queries))

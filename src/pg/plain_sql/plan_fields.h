@@ -2,12 +2,13 @@
 // after the other for each of them.
 //
 //   custom_scan_tlist  what the density's groups are by (a NULL of type text where the query has it
-//                      not), the bucket if there is one, then the aggregates
-//   custom_exprs       a list of the bounds' values, the conditions on groups, the bucket's
-//                      function and the passages, both with the column's value left open, as a
-//                      list each
-//   custom_private     a list of the rest, below
-//   custom_plans       the exact plan, whose target list is the scan's
+//                      not), the range column if it is cut, what else the query is grouped by, then
+//                      the aggregates
+//   custom_exprs       a list of the bounds' values, the passages and the cuts, as a list each;
+//                      buckets with the column's value left open
+//   custom_private     a list of the rest, below; of open expressions, too, which refer to the columns
+//                      above: what these are of the planner need not put in their place
+//   custom_plans       the exact plan, whose target list is the scan's, and parameters
 #pragma once
 
 #include "pg/plain_sql/query.h"
@@ -21,10 +22,11 @@ namespace kde_pg {
 // What the executor reads back.
 struct PlainPlan {
   DensityKey key;
-  int first;      // of its columns
-  int groups;     // columns before the bucket's
-  int by_groups;  // as PlainQuery has it
-  bool by_bucket;
+  int first;  // of its columns
+  int groups;
+  int by_groups;     // as PlainQuery has it
+  bool cuts_column;  // there is a column for the range column's value
+  int others;        // columns that the query is grouped by
   bool of_words;
   int with_nulls;  // as PlainQuery has it
   int null_of;     // -1: none
@@ -34,10 +36,18 @@ struct PlainPlan {
   int bounds;
   const PlainBound* bound;  // without values
   int aggregates;
-  const PlainAggregate* aggregate;                // without nodes
-  List *values, *conditions, *bucket, *passages;  // of custom_exprs
+  const PlainAggregate* aggregate;  // with open expressions alone
+  List *values, *passages, *cuts;   // of custom_exprs
+  List* cut_kinds;                  // integers
+  List *open_others, *conditions;
 
-  bool is_by_all_groups() const { return by_groups == (1 << groups) - 1; }
+  // Columns before the aggregates, and that of the range column.
+  int keys() const { return groups + (cuts_column ? 1 : 0) + others; }
+  int column() const { return groups; }
+  // That where the query is grouped by the range column itself, which it may have of either; -1: none.
+  int other_column() const;
+  bool is_grouped() const { return by_groups != 0 || others > 0; }
+  bool is_by_column() const;
 };
 
 // queries: PlainQuery*.

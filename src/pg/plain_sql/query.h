@@ -3,14 +3,15 @@
 // It is one if
 //   - its rows are those of one table, that no policy or sample thins out;
 //   - its aggregates are count, sum, avg, variances and their roots, of all rows, of the density's
-//     columns or its measures, and min and max of its only column;
-//   - it is grouped by nothing, by what the density's groups are by or some of it, by buckets of
-//     its column (buckets.h), or both;
+//     columns or its measures, and min and max of its only column; each with a FILTER, or of a CASE
+//     that leaves rows out;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
 //     row to row, by an operator of the type's default btree, or with one of several such values
-//     (IN); or IS [NOT] NULL of one of its measures, or IS NULL of its column; or of such buckets;
-//     or of what its groups are by alone; or one of those that make up the density's filter, as
-//     canonical texts.
+//     (IN); or IS [NOT] NULL of one of its measures, or IS NULL of its column; or one of those that
+//     make up the density's filter, as canonical texts;
+//   - other conditions, FILTERs and what it is grouped by are of what the density's groups are by,
+//     and of functions of its only column that are constant from one of few places to the next
+//     (part_reader.cpp): the server evaluates them on groups and on the parts of the range between.
 // The values of a category are its groups.
 // What that leaves out the exact plan answers.
 #pragma once
@@ -38,7 +39,16 @@ struct PlainAggregate {
   int column;           // of the key: a column or a measure; -1: none (rows)
   kde::ValueType type;  // of that column now
   int scale;            // decimals of a result of type numeric; -1: as many as it needs
+  // Rows that it is of, and those that add 0 to a sum; null: all, and none. As the query has them,
+  // and open.
+  Expr *rows, *zeros;
+  Expr *open_rows, *open_zeros;
+  Expr* value;  // as the query has it; null: of rows
 };
+
+// Where a function of the range column may change: where a bucket (buckets.h) ends, its column left
+// open; beside a value, each of an array, each end of a range.
+enum class PlainCut { bucket, value, list, range };
 
 // A column compared with a value that is known when the query runs.
 struct PlainBound {
@@ -63,17 +73,33 @@ struct PlainQuery {
   int with_nulls = 0;
   // A bit for each that is in the query's GROUP BY.
   int by_groups = 0;
-  Node* bucket = nullptr;        // of the density's column, in GROUP BY; null: none
-  List* passages = NIL;          // Expr*, comparisons of such buckets, the column left open
-  List* group_conditions = NIL;  // Expr*, of `group` alone
+  // What else is in the query's GROUP BY, and conditions, both of groups and of parts of the range:
+  // Expr*, open, which is with columns of the plan's (plan_fields.h) in the place of what groups are
+  // by and of the range column.
+  List* others = NIL;  // as the query has them
+  List* open_others = NIL;
+  List* conditions = NIL;
+  List* cuts = NIL;  // Expr*, of the range column; and of each what it is
+  List* cut_kinds = NIL;
+  bool cuts_column = false;  // whether one of them is of the range column, which is then:
+  Var* column = nullptr;
+  List* passages = NIL;  // Expr*, comparisons of buckets, the column left open
   // A column or measure that is, or is not, NULL in the query's rows; -1: none. Aggregates are then
   // of rows, or of it.
   int null_of = -1;
   bool is_null = false;
 
   int groups() const { return of_words ? 1 : key.groups; }
+  bool is_by_group() const {
+    for (const Node* node : group)
+      if (node != nullptr) return true;
+    return false;
+  }
   bool is_by_all() const { return by_groups == (1 << groups()) - 1; }
 };
+
+// Whether an open expression is of the range column.
+bool is_of_column(const Expr* open, int groups);
 
 // Why a density answers a query, or why not.
 struct PlainReason {

@@ -13,6 +13,16 @@ extern "C" {
 
 namespace kde_pg {
 
+struct OpenExpressions;  // part_values.h
+
+// Where the range column is cut.
+struct PlainCutAt {
+  PlainCut kind;
+  ExprState* bucket;    // the function with its argument open
+  Oid type, collation;  // of its result, or of the value
+  NullableDatum value;  // of others
+};
+
 // What is asked, with what is known when the query runs.
 struct PlainAsked {
   double error;                   // required: half an interval's width over its estimate, at most
@@ -20,11 +30,11 @@ struct PlainAsked {
   const PlainPlan* plan;
   const NullableDatum* value;  // of each bound that has one, in their order
   const Oid* value_type;
-  TupleTableSlot* slot;   // of custom_scan_tlist's columns
-  ExprContext* context;   // in which the conditions on groups are evaluated on the slot
-  ExprState* conditions;  // null: none
-  ExprState* bucket;      // the function with its argument open; null: none
-  List* passages;         // ExprState*, comparisons of such functions
+  TupleTableSlot* slot;  // of custom_scan_tlist's columns
+  ExprContext* context;  // in which open expressions are evaluated on the slot
+  const OpenExpressions* open;
+  const PlainCutAt* cut;  // of each of the plan's
+  List* passages;         // ExprState*, comparisons of buckets
   PlainRest* rest;        // by which rows that changed are read; null: it cannot be had
   // The transaction may have changed rows: no answer is as of the fit, or within those that changed.
   bool own_changes;

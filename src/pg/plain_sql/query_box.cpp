@@ -5,12 +5,16 @@
 #include "pg/answer/asked_words.h"
 #include "pg/base/subtransaction.h"
 #include "pg/values/values.h"
+#include "pg/catalog/expression.h"
 #include "pg/plain_sql/buckets.h"
+#include "pg/plain_sql/value_steps.h"
 
 extern "C" {
 #include "access/stratnum.h"
 #include "executor/executor.h"
 #include "utils/fmgrprotos.h"
+#include "utils/rangetypes.h"
+#include "utils/typcache.h"
 }
 
 #include <algorithm>
@@ -184,7 +188,7 @@ bool PlainBox::read_passages() {
   rows_.may_be_new = state_.asked.passages != NIL;
   for (ExprState* item : of_list<ExprState>(state_.asked.passages)) {
     double first, last;
-    if (!read_ends(plan_.by_bucket, &first, &last)) return false;
+    if (!read_ends(plan_.is_by_column(), &first, &last)) return false;
     if (first > last) return true;
     Passage p;
     auto* comparison = item;
@@ -201,57 +205,200 @@ bool PlainBox::read_passages() {
   return true;
 }
 
-void PlainBox::part_list() {
+// A place of the column: before a value, or after it.
+struct PlainBox::Edge {
+  double at;
+  bool after;
+
+  bool operator<(const Edge& o) const { return at < o.at || (at == o.at && !after && o.after); }
+  bool operator==(const Edge& o) const { return at == o.at && after == o.after; }
+};
+
+class PlainBox::Edges {
+ public:
+  Edges(const ValueSteps& steps, double first, double last)
+      : steps_(steps), first_(first), last_(last) {}
+
+  // In the range, and before a value where the type has steps.
+  void add(Edge e) {
+    if (!(first_ <= e.at && e.at <= last_)) return;
+    if (steps_.are_steps())
+      e = {steps_.at(e.after ? steps_.up_to(e.at) + 1 : steps_.from(e.at)), false};
+    if (e == Edge{first_, false} || e.at > last_ || (e.at == last_ && e.after)) return;
+    if (n_ == room_) {
+      room_ = Max(2 * room_, 64);
+      const Size size = sizeof(Edge) * static_cast<Size>(room_);
+      edge_ = static_cast<Edge*>(edge_ == nullptr ? palloc(size) : repalloc(edge_, size));
+    }
+    edge_[n_++] = e;
+  }
+  void add_both(double x) {
+    add({x, false});
+    add({x, true});
+  }
+  void sort() {
+    std::sort(edge_, edge_ + n_);
+    n_ = static_cast<int>(std::unique(edge_, edge_ + n_) - edge_);
+  }
+  int size() const { return n_; }
+  const Edge& operator[](int i) const { return edge_[i]; }
+
+ private:
+  const ValueSteps& steps_;
+  double first_, last_;
+  Edge* edge_ = nullptr;
+  int n_ = 0, room_ = 0;
+};
+
+bool PlainBox::part_list() {
   part = static_cast<Part*>(palloc(sizeof(Part) * static_cast<Size>(point_count_ + 1)));
   for (int i = 0; i < point_count_; ++i) {
     kde::Range one = rows_.range[0];
     narrow(&one, BTEqualStrategyNumber, points_[i]);
     part[parts++] = {one, 0};
+    if (plan_.cuts_column && !value_of(points_[i], &part[parts - 1].value))
+      return state_.refuse(PlainOutcome::other_shape);
   }
+  return true;
 }
 
-bool PlainBox::part_by_bucket() {
+// The column's type now is the density's.
+bool PlainBox::value_of(double x, Datum* out) const {
+  const kde::ValueType type = rows_.density.type(0);
+  const ValueSteps steps(type, column_typmod_);
+  if (std::isfinite(x) && steps.are_steps())
+    *out = steps.datum(steps.nearest(x));
+  else if (!try_double_to_value(type, x, out))
+    return false;
+  return true;
+}
+
+bool PlainBox::read_value(Oid type, const NullableDatum& value, Edges* to) {
+  // Nothing compares with NULL.
+  if (value.isnull) return true;
+  const PlainBound beside = {0, rows_.density.type(0), 0, false, nullptr, InvalidOid, InvalidOid};
+  double x;
+  if (!read_bound(beside, type, value.value, &x)) return false;
+  to->add_both(x);
+  return true;
+}
+
+bool PlainBox::read_cut(const PlainCutAt& cut, double first, double last, Edges* to) {
+  switch (cut.kind) {
+    case PlainCut::bucket: {
+      List* buckets = NIL;
+      if (!is_sure([&] {
+            bool sure;
+            buckets = buckets_between(cut.bucket, state_.asked.context, rows_.density.type(0),
+                                      cut.type, cut.collation, first, last, kMostParts, &sure);
+            return sure;
+          }))
+        return state_.refuse(PlainOutcome::buckets);
+      bool is_first = true;
+      for (const Bucket* b : of_list<const Bucket>(buckets)) {
+        if (!is_first && is_beside_a_value(b->lower)) return state_.refuse(PlainOutcome::digits);
+        if (!is_first) to->add({b->lower, false});
+        is_first = false;
+      }
+      return true;
+    }
+    case PlainCut::value:
+      return read_value(cut.type, cut.value, to);
+    case PlainCut::list: {
+      if (cut.value.isnull) return true;
+      const Oid of = getBaseType(get_element_type(cut.type));
+      NullableDatum* values;
+      int n;
+      read_elements(DatumGetArrayTypeP(cut.value.value), of, &values, &n);
+      for (int i = 0; i < n; ++i)
+        if (!read_value(of, values[i], to)) return false;
+      return true;
+    }
+    case PlainCut::range:
+      break;
+  }
+  if (cut.value.isnull) return true;
+  RangeType* range = DatumGetRangeTypeP(cut.value.value);
+  TypeCacheEntry* type = lookup_type_cache(RangeTypeGetOid(range), TYPECACHE_RANGE_INFO);
+  RangeBound lower, upper;
+  bool empty;
+  range_deserialize(type, range, &lower, &upper, &empty);
+  for (const RangeBound& end : {lower, upper})
+    if (!empty && !end.infinite &&
+        !read_value(getBaseType(type->rngelemtype->type_id), {end.val, false}, to))
+      return false;
+  return true;
+}
+
+// A value of the column there. False: double precision tells none.
+bool PlainBox::value_between(const Edge& a, const Edge& b, Datum* out) const {
+  const kde::ValueType type = rows_.density.type(0);
+  const ValueSteps steps(type, column_typmod_);
+  if (steps.are_steps()) {
+    *out = steps.datum(steps.from(a.at));
+    return true;
+  }
+  double x = a.at;
+  if (a.after) {
+    if (type == kde::ValueType::float8)
+      x = std::nextafter(a.at, INFINITY);
+    else if (type == kde::ValueType::float4)
+      x = std::nextafter(static_cast<float>(a.at), INFINITY);
+    else
+      x = a.at + (b.at - a.at) / 2;
+    // There is no value between, nor a row.
+    if (!(x < b.at) && type != kde::ValueType::numeric) x = b.at;
+    if (type == kde::ValueType::numeric && !(a.at < x && x < b.at)) return false;
+  }
+  return try_double_to_value(type, x, out);
+}
+
+// From one cut to the next, the first and the last as far as the range goes.
+bool PlainBox::part_by_cuts() {
   const kde::Range& whole = rows_.range[0];
   double first, last;
-  if (!read_ends(true, &first, &last)) return false;
+  if (!read_ends(plan_.is_by_column(), &first, &last)) return false;
   if (first > last) return true;
-  const Form_pg_attribute of = TupleDescAttr(state_.desc(), plan_.key.groups);
-  List* buckets = NIL;
-  if (!is_sure([&] {
-        bool sure;
-        buckets = buckets_between(state_.asked.bucket, state_.asked.context, rows_.density.type(0),
-                                  of->atttypid, of->attcollation, first, last, kMostParts, &sure);
-        return sure;
-      }))
+  const kde::ValueType type = rows_.density.type(0);
+  const ValueSteps steps(type, column_typmod_);
+  if (steps.are_steps() && (!steps.are_told_apart(first) || !steps.are_told_apart(last)))
     return state_.refuse(PlainOutcome::buckets);
-  parts = list_length(buckets);
-  part = static_cast<Part*>(palloc(sizeof(Part) * static_cast<Size>(parts + 1)));
-  ListCell* cell;
-  foreach (cell, buckets) {
-    const auto* b = static_cast<const Bucket*>(lfirst(cell));
+  Edges edges(steps, first, last);
+  for (int i = 0; i < list_length(plan_.cut_kinds); ++i)
+    if (!read_cut(state_.asked.cut[i], first, last, &edges)) return false;
+  edges.sort();
+  parts = edges.size() + 1;
+  if (parts > kMostParts) return state_.refuse(PlainOutcome::buckets);
+  part = static_cast<Part*>(palloc(sizeof(Part) * static_cast<Size>(parts)));
+  for (int i = 0; i < parts; ++i) {
+    const Edge a = i > 0 ? edges[i - 1] : Edge{first, false};
+    const Edge b = i + 1 < parts ? edges[i] : Edge{last, true};
     kde::Range r = whole;
-    const int i = foreach_current_index(cell);
     if (i > 0) {
-      if (is_beside_a_value(b->lower)) return state_.refuse(PlainOutcome::digits);
-      r.lower = b->lower;
+      r.lower = a.at;
       r.lower_unbounded = false;
-      r.lower_inclusive = true;
+      r.lower_inclusive = !a.after;
     }
     if (i + 1 < parts) {
-      r.upper = b->upper;
-      r.upper_unbounded = r.upper_inclusive = false;
+      r.upper = b.at;
+      r.upper_unbounded = false;
+      r.upper_inclusive = b.after;
     }
-    part[i] = {r, b->value};
+    part[i].range = r;
+    if (!value_between(a, b, &part[i].value)) return state_.refuse(PlainOutcome::digits);
   }
   return true;
 }
 
 bool PlainBox::read_parts() {
-  if (rows_.listed) {
-    part_list();
-    return true;
+  if (plan_.cuts_column) {
+    kde::ValueType type;
+    if (!value_type_of(key_column_type(plan_.key, 0, &column_typmod_), &type) ||
+        !same_meaning(type, rows_.density.type(0)))
+      return state_.refuse(PlainOutcome::other_shape);
   }
-  if (plan_.by_bucket) return part_by_bucket();
+  if (rows_.listed) return part_list();
+  if (plan_.cuts_column) return part_by_cuts();
   part = static_cast<Part*>(palloc(sizeof(Part)));
   part[0] = {rows_.range[0], 0};
   parts = 1;

@@ -1,5 +1,5 @@
 // From what a query compares columns with to the box that its density is asked about, and the parts
-// of it that are asked about one by one: buckets of GROUP BY, values of a list.
+// of it that are asked about one by one: from one cut to the next, values of a list.
 // Internal to src/pg/plain_sql.
 #pragma once
 
@@ -18,9 +18,9 @@ class PlainBox {
 
   struct Part {
     kde::Range range;
-    Datum bucket;
+    Datum value;  // of the column, there; of what is cut
   };
-  // The buckets, the values of a list, or the whole.
+  // What is cut, the values of a list, or the whole.
   bool read_parts();
   Part* part = nullptr;
   int parts = 0;
@@ -33,12 +33,19 @@ class PlainBox {
   bool read_list(const PlainBound& b, Oid type, const NullableDatum& value);
   bool is_beside_a_value(double x) const;
   bool read_ends(bool by_all, double* first, double* last);
-  void part_list();
-  bool part_by_bucket();
+  struct Edge;
+  class Edges;
+  bool part_list();
+  bool part_by_cuts();
+  bool read_cut(const PlainCutAt& cut, double first, double last, Edges* to);
+  bool read_value(Oid type, const NullableDatum& value, Edges* to);
+  bool value_of(double x, Datum* out) const;
+  bool value_between(const Edge& a, const Edge& b, Datum* out) const;
 
   PlainState& state_;
   const PlainPlan& plan_;
   PlainRows& rows_;
+  int32 column_typmod_ = -1;
   double* points_ = nullptr;  // of a list
   int point_count_ = 0;
   kde::WordSet words_[kde::kMaxColumns];

@@ -78,8 +78,10 @@ PlainDatums::Digits PlainDatums::digits_of(const PlainAggregate& a,
     decimals = is_floating(a.type) ? -1 : Max(decimals, answer.decimals);
   if (decimals > kMostDecimals) decimals = -1;
   const double unit = decimals > 0 ? std::pow(10.0, decimals) : 1;
+  // Each of the parts' sums may be off by half an ulp of the whole.
   // Each of several summands is rounded, and what they come to.
-  const double most = Max(std::fabs(answer.total.sum.estimate), kMostSummands * answer.magnitude);
+  const double most = Max(std::fabs(answer.total.sum.estimate) * Max(1, answer.parts),
+                          kMostSummands * answer.magnitude);
   return {decimals, unit, decimals >= 0 && most * unit < kMostWhole};
 }
 
@@ -122,22 +124,24 @@ bool PlainDatums::put(int k, const PlainTotal& answer, PlainRow* row) {
   const bool lost = may_have_lost(density_, a.column);
   const kde::Interval& i = answer.interval(a.answer);
   const bool is_end = a.end != PlainEnd::none && i.lower != i.upper;
+  const bool none = answer.total.count.upper < 0.5;
+  if (none && a.open_zeros != nullptr && !(answer.zeros.upper < 0.5))
+    return put_zero(answer, type, &row->values[at], &row->nulls[at]);
   if (counts(a)) {
     if (a.answer == PlainAnswer::ones) {
-      if (answer.total.count.upper < 0.5) return true;  // NULL
-      if (!(answer.total.count.lower >= 0.5)) return state_.refuse(PlainOutcome::unsure);
+      if (none) return true;  // NULL
+      if (!(answer.total.count.lower + answer.zeros.lower >= 0.5))
+        return state_.refuse(PlainOutcome::unsure);
     }
     const double whole = std::rint(i.estimate);
-    if (!(answer.total.count.upper < 0.5) && !is_close(a, i, whole, lost)) return false;
-    const double n = answer.total.count.upper < 0.5 ? 0
-                     : is_end                       ? std::max(0.0, end_of(a, i, 1))
-                                                    : whole;
+    if (!none && !is_close(a, i, whole, lost)) return false;
+    const double n = none ? 0 : is_end ? std::max(0.0, end_of(a, i, 1)) : whole;
     if (!(n < 9e18)) return state_.refuse(PlainOutcome::out_of_type);
     row->values[at] = Int64GetDatum(static_cast<int64>(n));
     row->nulls[at] = false;
     return true;
   }
-  if (answer.total.count.upper < 0.5) return true;  // NULL
+  if (none) return true;  // NULL
   if (!(answer.total.count.lower >= 0.5) || !(std::rint(answer.total.count.estimate) >= 1))
     return state_.refuse(PlainOutcome::unsure);
   if (a.answer >= PlainAnswer::min)
@@ -147,6 +151,21 @@ bool PlainDatums::put(int k, const PlainTotal& answer, PlainRow* row) {
   return a.answer == PlainAnswer::sum
              ? put_sum(a, answer, is_end, type, &row->values[at], &row->nulls[at])
              : put_mean(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
+}
+
+// Of rows that it adds 0 for, and no other.
+bool PlainDatums::put_zero(const PlainTotal& answer, Oid type, Datum* value, bool* is_null) {
+  if (!(answer.zeros.lower >= 0.5)) return state_.refuse(PlainOutcome::unsure);
+  if (type == INT8OID)
+    *value = Int64GetDatum(0);
+  else if (type == FLOAT8OID)
+    *value = Float8GetDatum(0);
+  else if (type == NUMERICOID)
+    *value = as_numeric(0, 0);
+  else
+    return state_.refuse(PlainOutcome::other_shape);
+  *is_null = false;
+  return true;
 }
 
 bool PlainDatums::put_sum(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,

@@ -34,6 +34,7 @@ class PlainDatums {
   // Notes how far it may be off; false: too far. shown: what becomes of the estimate.
   bool is_close(const PlainAggregate& a, const kde::Interval& i, double shown, bool lost_digits);
 
+  bool put_zero(const PlainTotal& answer, Oid type, Datum* value, bool* is_null);
   bool put_sum(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
                Datum* value, bool* is_null);
   bool put_mean(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,

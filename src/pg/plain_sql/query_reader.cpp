@@ -21,6 +21,8 @@ extern "C" {
 #include "rewrite/rewriteManip.h"
 }
 
+#include <cmath>
+
 namespace kde_pg {
 
 namespace {
@@ -89,8 +91,6 @@ bool can_be_printed(Node* node) {
   return !has_parameter(node, nullptr) && !is_sub_plan(node, nullptr);
 }
 
-bool varies(Node* node) { return contain_volatile_functions(node) || is_sub_plan(node, nullptr); }
-
 // The column or expression that a condition like `flag`, `NOT flag` or `flag IS TRUE` is of, and
 // what it is then; null of any other condition.
 Node* flag_of(Node* node, bool* is) {
@@ -122,7 +122,76 @@ bool is_sum_of_ones(Oid function, Node* of) {
          (function == F_SUM_INT2 && DatumGetInt16(value) == 1);
 }
 
+// The condition and value of a CASE that leaves all other rows out, or gives 0 of them; null: it is
+// another.
+const CaseWhen* only_case(Node* node) {
+  if (!IsA(node, CaseExpr)) return nullptr;
+  const auto* of = castNode(CaseExpr, node);
+  return list_length(of->args) == 1 ? linitial_node(CaseWhen, of->args) : nullptr;
+}
+
+// In CASE x WHEN y the comparison has x open.
+Node* put_compared(Node* node, void* compared) {
+  if (node == nullptr) return nullptr;
+  if (IsA(node, CaseTestExpr))
+    return static_cast<Node*>(copyObjectImpl(static_cast<Node*>(compared)));
+  return expression_tree_mutator(node, as_mutator(put_compared), compared);
+}
+
+bool has_case(Node* node, void*) {
+  if (node == nullptr) return false;
+  if (IsA(node, CaseExpr) || IsA(node, ArrayCoerceExpr)) return true;
+  return expression_tree_walker(node, as_walker(has_case), nullptr);
+}
+
+Expr* condition_of(const CaseExpr* of, const CaseWhen* when) {
+  if (of->arg == nullptr) return when->expr;
+  Node* comparison = reinterpret_cast<Node*>(when->expr);
+  if (has_case(comparison, nullptr)) return nullptr;
+  return reinterpret_cast<Expr*>(put_compared(comparison, of->arg));
+}
+
+// 0 without decimals, of which no sum has more.
+bool is_zero(Node* node) {
+  if (!IsA(node, Const) || castNode(Const, node)->constisnull) return false;
+  const auto* c = castNode(Const, node);
+  switch (c->consttype) {
+    case INT2OID:
+      return DatumGetInt16(c->constvalue) == 0;
+    case INT4OID:
+      return DatumGetInt32(c->constvalue) == 0;
+    case INT8OID:
+      return DatumGetInt64(c->constvalue) == 0;
+    case FLOAT8OID:
+      return DatumGetFloat8(c->constvalue) == 0 && !std::signbit(DatumGetFloat8(c->constvalue));
+    case NUMERICOID:
+      return strcmp(DatumGetCString(DirectFunctionCall1(numeric_out, c->constvalue)), "0") == 0;
+    default:
+      return false;
+  }
+}
+
+bool is_sum(Oid function) {
+  return function == F_SUM_INT2 || function == F_SUM_INT4 || function == F_SUM_INT8 ||
+         function == F_SUM_FLOAT8 || function == F_SUM_NUMERIC;
+}
+
+Expr* both(Expr* a, Expr* b) {
+  if (a == nullptr) return b;
+  return b == nullptr ? a : makeBoolExpr(AND_EXPR, list_make2(a, b), -1);
+}
+
+Expr* is_not(Expr* of, BoolTestType what) {
+  auto* out = makeNode(BooleanTest);
+  out->arg = of;
+  out->booltesttype = what;
+  out->location = -1;
+  return &out->xpr;
+}
+
 }  // namespace
+
+bool varies(Node* node) { return contain_volatile_functions(node) || is_sub_plan(node, nullptr); }
 
 // As a key would have it; null: it can be of none.
 const char* PlainReader::text_of(Node* node) const {
@@ -230,12 +299,35 @@ bool PlainReader::is_never_null(Node* node) const {
          has_no_nulls({var->varattno, nullptr, nullptr});
 }
 
+// Takes the rows that a CASE leaves out of the argument, as FILTER does: *zeros are those that it
+// gives 0 for. A boolean as a number is such a one of 1.
+Node* PlainReader::read_case(Node* arg, Asked* asked) const {
+  const bool adds = is_sum(asked->function);
+  if (const CaseWhen* when = only_case(arg)) {
+    const auto* of = castNode(CaseExpr, arg);
+    Node* other = reinterpret_cast<Node*>(of->defresult);
+    const bool is_null =
+        other == nullptr || (IsA(other, Const) && castNode(Const, other)->constisnull);
+    Expr* condition = condition_of(of, when);
+    if (condition == nullptr || (!is_null && !(adds && is_zero(other)))) return arg;
+    if (!is_null) asked->zeros = both(asked->rows, is_not(condition, IS_NOT_TRUE));
+    asked->rows = both(asked->rows, condition);
+    return reinterpret_cast<Node*>(when->result);
+  }
+  if (!adds || !IsA(arg, FuncExpr) || castNode(FuncExpr, arg)->funcid != F_INT4_BOOL) return arg;
+  auto* condition = static_cast<Expr*>(linitial(castNode(FuncExpr, arg)->args));
+  asked->zeros = both(asked->rows, is_not(condition, IS_FALSE));
+  asked->rows = both(asked->rows, condition);
+  return reinterpret_cast<Node*>(
+      makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(1), false, true));
+}
+
 // whole: the node itself, or the call that asks for an end of it.
 bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
   if (node->aggkind != AGGKIND_NORMAL)
     return no("an aggregate is of rows in an order, as percentiles are");
-  if (node->aggdistinct != NIL || node->aggorder != NIL || node->aggfilter != nullptr)
-    return no("an aggregate has DISTINCT, FILTER or ORDER BY");
+  if (node->aggdistinct != NIL || node->aggorder != NIL)
+    return no("an aggregate has DISTINCT or ORDER BY");
   if (node->agglevelsup != 0 || node->aggsplit != AGGSPLIT_SIMPLE || list_length(node->args) > 1)
     return no("an aggregate is none of those that densities know");
   for (Asked* item : of_list<Asked>(aggregates_))
@@ -245,9 +337,11 @@ bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
   asked->end = end;
   asked->function = node->aggfnoid;
   asked->of_column = node->args != NIL;
+  asked->rows = node->aggfilter;
   if (asked->of_column) {
     Node* arg = reinterpret_cast<Node*>(linitial_node(TargetEntry, node->args)->expr);
     if (varies(arg)) return no("an aggregate has a subquery or a volatile function");
+    arg = read_case(arg, asked);
     // They are count(*).
     asked->ones = is_sum_of_ones(node->aggfnoid, arg);
     if (asked->ones || (node->aggfnoid == F_COUNT_ANY && is_never_null(arg))) {
@@ -257,8 +351,11 @@ bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
       return no("an aggregate is of no column");
     } else {
       asked->named = name_of(arg);
+      asked->value = reinterpret_cast<Expr*>(arg);
     }
   }
+  if (asked->rows != nullptr && varies(reinterpret_cast<Node*>(asked->rows)))
+    return no("FILTER or CASE has a subquery of each row, or a volatile function");
   aggregates_ = lappend(aggregates_, asked);
   return true;
 }

@@ -45,6 +45,7 @@ struct Asked {
   bool of_column;
   bool ones;  // sum(1)
   Named named;
+  Expr *rows, *zeros, *value;  // as PlainAggregate has them
 };
 
 // What the query has, whatever the density. Trees are those of the planner. Owns nothing.
@@ -88,6 +89,7 @@ class PlainReader {
   const char* is_not_by(Node* node) const;
   bool read_conditions(RelOptInfo* input);
   bool read_leaves(Node* node);
+  Node* read_case(Node* arg, Asked* asked) const;
   bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
   bool is_known_value(Node* node) const;
   bool is_never_null(Node* node) const;
@@ -97,13 +99,19 @@ class PlainReader {
   const DensityKey* folded(const CatalogEntry& entry) const;
   int group_of(const DensityKey& key, const Named& named, PlainQuery* out) const;
   bool place_groups(const DensityKey& key, PlainQuery* out) const;
-  bool is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const;
-  Node* condition_of_groups(const DensityKey& key, Node* clause, PlainQuery* out) const;
+  Expr* open(const DensityKey& key, Node* node, PlainQuery* out) const;
+  Expr* open_condition(const DensityKey& key, Node* clause, PlainQuery* out) const;
+  Node* opened(const DensityKey& key, Node* node, PlainQuery* out) const;
+  Node* open_group(const DensityKey& key, Node* node, PlainQuery* out) const;
+  bool cut(const DensityKey& key, Node* node, PlainQuery* out) const;
+  bool cut_beside_values(const DensityKey& key, Node* node, PlainQuery* out) const;
+  bool is_null_where_column_is(const DensityKey& key, const Expr* open) const;
   bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool place_conditions(const DensityKey& key, PlainQuery* out) const;
   bool is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool is_null_test(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool is_always_true(const Condition& c) const;
+  bool is_bounded(const DensityKey& key, const PlainQuery& query) const;
   bool place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const;
   bool is_same_filter(const DensityKey& key, List* clauses) const;
   bool has_no_nulls(const KeyColumn& column) const;
@@ -121,6 +129,15 @@ class PlainReader {
   List* aggregates_ = NIL;  // Asked*
   List* conditions_ = NIL;  // Condition*
 };
+
+// Whether a group's key, which is stored as text, reads back as the value it was, whatever happens
+// to other objects: those of the server's own scalar types do, and labels of enums are looked at.
+bool reads_back(Oid type);
+// Whether values that are the same group are the same in every respect, so that any condition holds
+// for all of a group's rows or for none.
+bool is_equal_image(Oid type, Oid collation);
+// Whether it is not the same for all rows that are alike, or cannot be evaluated by itself.
+bool varies(Node* node);
 
 // Whether an expression is of a type whose values are compared for equality alone.
 bool is_category(const Named& named);

@@ -128,7 +128,7 @@ kde::ChangedRows PlainRows::changes_by_new(const PlainAggregate& a, const kde::R
 kde::ChangedRows PlainRows::changes(const PlainAggregate& a, const kde::Evidence& evidence) const {
   kde::ChangedRows out = evidence.changed;
   if (may_be_new && options.changed_rows > 0)
-    out.take_in(changes_by_new(a, listed || plan_.by_bucket ? range[0] : before_passages));
+    out.take_in(changes_by_new(a, listed || by_column_ ? range[0] : before_passages));
   return out;
 }
 
@@ -183,6 +183,7 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
   }
   if (a.answer == PlainAnswer::sum || a.answer == PlainAnswer::avg) {
     const kde::Evidence& added = known(kde::Wanted::sum, a.column);
+    if (added.count.upper > 0) ++to->parts;
     to->total.add(added, changes(a, added), a.answer == PlainAnswer::avg);
     return true;
   }

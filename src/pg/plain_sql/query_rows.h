@@ -21,6 +21,8 @@ void narrow(kde::Range* range, int strategy, double x);
 // Of one aggregate.
 struct PlainTotal {
   kde::Total total;
+  kde::Interval zeros = {0, 0, 0};                            // rows that it adds 0 for
+  int parts = 0;                                              // that were added up
   kde::Interval variance = {0, 0, 0};                         // or its root; all NaN for NULL
   double extreme = std::numeric_limits<double>::quiet_NaN();  // NaN: of no row
   // Of several sources (tally.h): what sums were added up or taken out in all, and the decimals of
@@ -43,7 +45,8 @@ inline bool counts(const PlainAggregate& a) { return a.answer <= PlainAnswer::on
 
 class PlainRows {
  public:
-  explicit PlainRows(PlainState* state) : state_(*state), plan_(state->plan) {}
+  explicit PlainRows(PlainState* state)
+      : state_(*state), plan_(state->plan), by_column_(state->plan.is_by_column()) {}
 
   // What is asked about from now on.
   void look_at(const kde::AnyDensity& of) {
@@ -100,6 +103,7 @@ class PlainRows {
 
   PlainState& state_;
   const PlainPlan& plan_;
+  const bool by_column_;
   Last last_;
   bool is_known_[2 * (kde::kMaxColumns + 1)] = {};
   kde::Evidence known_[2 * (kde::kMaxColumns + 1)];

@@ -32,6 +32,8 @@ extern "C" {
 #include "rewrite/rewriteManip.h"
 }
 
+#include <utility>
+
 namespace kde_pg {
 
 namespace {
@@ -49,49 +51,6 @@ int group_in(const DensityKey& key, const Named& named) {
   for (int i = 0; i < key.groups; ++i)
     if (named.is(key.column[key.first_group() + i])) return i;
   return -1;
-}
-
-// Whether a group's key, which is stored as text, reads back as the value it was, whatever happens
-// to other objects: those of the server's own scalar types do, and labels of enums are looked at.
-bool reads_back(Oid type) {
-  switch (type) {
-    case REGCLASSOID:
-    case REGCOLLATIONOID:
-    case REGCONFIGOID:
-    case REGDICTIONARYOID:
-    case REGNAMESPACEOID:
-    case REGOPEROID:
-    case REGOPERATOROID:
-    case REGPROCOID:
-    case REGPROCEDUREOID:
-    case REGROLEOID:
-    case REGTYPEOID:
-      return false;
-    default:
-      return type_is_enum(type) ||
-             (type < FirstNormalObjectId && get_typtype(type) == TYPTYPE_BASE &&
-              !OidIsValid(get_element_type(type)));
-  }
-}
-
-// Whether values that are the same group are the same in every respect, so that any condition holds
-// for all of a group's rows or for none.
-bool is_equal_image(Oid type, Oid collation) {
-  // But for blanks at the end, of which values of no length of their own may have any number.
-  if (type == BPCHAROID) return false;
-  const Oid opclass = GetDefaultOpClass(type, BTREE_AM_OID);
-  if (!OidIsValid(opclass)) return false;
-  const Oid input = get_opclass_input_type(opclass);
-  const Oid proc = get_opfamily_proc(get_opclass_family(opclass), input, input, BTEQUALIMAGE_PROC);
-  return OidIsValid(proc) &&
-         DatumGetBool(OidFunctionCall1Coll(proc, collation, ObjectIdGetDatum(input)));
-}
-
-// By an expression that may be a condition: its type is not in the key.
-bool has_expression_group(const DensityKey& key) {
-  for (int i = 0; i < key.groups; ++i)
-    if (key.column[key.first_group() + i].attnum == 0) return true;
-  return false;
 }
 
 bool has_list(const PlainQuery& query) {
@@ -165,6 +124,38 @@ bool is_better(const PlainQuery& a, const PlainQuery& b) {
 
 }  // namespace
 
+bool reads_back(Oid type) {
+  switch (type) {
+    case REGCLASSOID:
+    case REGCOLLATIONOID:
+    case REGCONFIGOID:
+    case REGDICTIONARYOID:
+    case REGNAMESPACEOID:
+    case REGOPEROID:
+    case REGOPERATOROID:
+    case REGPROCOID:
+    case REGPROCEDUREOID:
+    case REGROLEOID:
+    case REGTYPEOID:
+      return false;
+    default:
+      return type_is_enum(type) ||
+             (type < FirstNormalObjectId && get_typtype(type) == TYPTYPE_BASE &&
+              !OidIsValid(get_element_type(type)));
+  }
+}
+
+bool is_equal_image(Oid type, Oid collation) {
+  // But for blanks at the end, of which values of no length of their own may have any number.
+  if (type == BPCHAROID) return false;
+  const Oid opclass = GetDefaultOpClass(type, BTREE_AM_OID);
+  if (!OidIsValid(opclass)) return false;
+  const Oid input = get_opclass_input_type(opclass);
+  const Oid proc = get_opfamily_proc(get_opclass_family(opclass), input, input, BTEQUALIMAGE_PROC);
+  return OidIsValid(proc) &&
+         DatumGetBool(OidFunctionCall1Coll(proc, collation, ObjectIdGetDatum(input)));
+}
+
 // Where a density has what its groups are by, or is of a category's values; -1: nowhere.
 int PlainReader::group_of(const DensityKey& key, const Named& named, PlainQuery* out) const {
   if (key.groups > 0) return group_in(key, named);
@@ -174,77 +165,21 @@ int PlainReader::group_of(const DensityKey& key, const Named& named, PlainQuery*
 }
 
 bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
-  const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
-  bool can_be_sorted = true;
   for (Node* node : of_list<Node>(groups_)) {
     if (!contain_var_clause(node)) return no("cannot be grouped by a constant");
     const int i = group_of(key, name_of(node), out);
-    if (i >= 0 && out->group[i] == nullptr && reads_back(exprType(node))) {
+    const bool is_group = i >= 0 && (out->by_groups >> i & 1) == 0 && reads_back(exprType(node));
+    if (is_group && (out->group[i] == nullptr || equal(out->group[i], node))) {
       out->group[i] = node;
       out->by_groups |= 1 << i;
-      can_be_sorted = can_be_sorted && OidIsValid(GetDefaultOpClass(exprType(node), BTREE_AM_OID));
-    } else if (i < 0 && out->bucket == nullptr && column > 0 && has_steps(column) &&
-               is_bucket(node, column)) {
-      out->bucket = node;
+    } else if (Expr* other = open(key, node, out)) {
+      out->others = lappend(out->others, node);
+      out->open_others = lappend(out->open_others, other);
     } else {
       return no(is_not_by(node));
     }
   }
-  return can_be_sorted || out->is_by_all() || no("is by more than the query is grouped by");
-}
-
-// Whether all that the node has of the table is what the density's groups are by.
-bool PlainReader::is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const {
-  if (node == nullptr) return true;
-  if (key.groups == 0 && key.columns != 1) return false;
-  if (contain_var_clause(node)) {
-    // A group's own expression may be a condition by itself.
-    const bool leaf = has_expression_group(key)
-                          ? !IsA(node, List) && !IsA(node, BoolExpr)
-                          : !IsA(node, List) && !IsA(node, OpExpr) && !IsA(node, BoolExpr) &&
-                                !IsA(node, ScalarArrayOpExpr) && !IsA(node, NullTest);
-    if (leaf) {
-      Named named = {0, nullptr, exprType(node), exprCollation(node)};
-      Node* inner = node;
-      if (IsA(node, Var)) {
-        named.attnum = castNode(Var, node)->varattno;
-      } else {
-        named.text = text_of(node);
-      }
-      const int i = group_of(key, named, out);
-      if (i >= 0) {
-        if (!is_equal_image(exprType(inner), exprCollation(inner)) || !reads_back(exprType(inner)))
-          return false;
-        if (out->group[i] == nullptr) out->group[i] = inner;
-        return equal(out->group[i], inner);
-      }
-    }
-    if (IsA(node, Var)) return false;
-  }
-  struct Visit {
-    const PlainReader* query;
-    const DensityKey* key;
-    PlainQuery* out;
-  } state = {this, &key, out};
-  const auto visit = [](Node* child, void* at) {
-    const auto* v = static_cast<Visit*>(at);
-    return !v->query->is_of_groups(*v->key, child, v->out);
-  };
-  return !expression_tree_walker(node, as_walker(visit), &state);
-}
-
-// The condition as one of the density's groups; null: it is none. That a boolean group is false may
-// stand there as the opposite comparison: NOT a > 5 as a <= 5.
-Node* PlainReader::condition_of_groups(const DensityKey& key, Node* clause, PlainQuery* out) const {
-  if (is_of_groups(key, clause, out)) return clause;
-  if (!IsA(clause, OpExpr) || !has_expression_group(key)) return nullptr;
-  auto* opposite = castNode(OpExpr, static_cast<Node*>(copyObjectImpl(clause)));
-  opposite->opno = get_negator(opposite->opno);
-  if (!OidIsValid(opposite->opno)) return nullptr;
-  opposite->opfuncid = get_opcode(opposite->opno);
-  Node* group = reinterpret_cast<Node*>(opposite);
-  if (!is_of_groups(key, group, out)) return nullptr;
-  return reinterpret_cast<Node*>(makeBoolExpr(NOT_EXPR, list_make1(group), -1));
+  return true;
 }
 
 bool PlainReader::is_same_filter(const DensityKey& key, List* clauses) const {
@@ -258,10 +193,12 @@ bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const
   List* rest = NIL;
   List* not_always = NIL;
   for (const Condition* c : of_list<const Condition>(conditions_)) {
-    if (is_bound(key, *c, out)) continue;
-    if (Node* clause = condition_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
-      out->group_conditions = lappend(out->group_conditions, clause);
-    else if (!is_passage(key, *c, out) && !is_null_test(key, *c, out)) {
+    if (is_bound(key, *c, out) || is_passage(key, *c, out) || is_null_test(key, *c, out)) continue;
+    Expr* clause = open_condition(key, reinterpret_cast<Node*>(c->clause), out);
+    // One of the column may be a part of the filter.
+    if (clause != nullptr && !(key.has_filter() && is_of_column(clause, out->groups())))
+      out->conditions = lappend(out->conditions, clause);
+    else {
       rest = lappend(rest, c->clause);
       if (!is_always_true(*c)) not_always = lappend(not_always, c->clause);
     }
@@ -292,7 +229,7 @@ bool PlainReader::is_bound(const DensityKey& key, const Condition& c, PlainQuery
       bound->column_type = of->atttypid;
       bound->collation = of->attcollation;
     }
-  } else if (c.any && (key.columns > 1 || out->bucket != nullptr || has_list(*out))) {
+  } else if (c.any && (key.columns > 1 || has_list(*out))) {
     return false;
   }
   out->bounds = lappend(out->bounds, bound);
@@ -402,12 +339,20 @@ bool PlainReader::has_no_nulls(const KeyColumn& column) const {
          ActiveSnapshotSet() && was_not_null(relation(), column.attnum, GetActiveSnapshot());
 }
 
+// Whether rows without a value of the only column are left out.
+bool PlainReader::is_bounded(const DensityKey& key, const PlainQuery& query) const {
+  bool is = query.passages != NIL;
+  for (const Expr* condition : of_list<const Expr>(query.conditions))
+    is = is || is_null_where_column_is(key, condition);
+  return is;
+}
+
 bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
                                    PlainQuery* out) const {
   bool bounded[kde::kMaxColumns] = {};
   ListCell* cell;
   for (PlainBound* item : of_list<PlainBound>(out->bounds)) bounded[item->column] = true;
-  if (out->passages != NIL || out->null_of == 0) bounded[0] = true;
+  if (is_bounded(key, *out) || out->null_of == 0) bounded[0] = true;
   foreach (cell, aggregates_) {
     const auto* asked = static_cast<const Asked*>(lfirst(cell));
     const int index = foreach_current_index(cell);
@@ -420,17 +365,18 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
           false,
           -1,
           kde::ValueType::float8,
-          -1};
+          -1,
+          asked->rows,
+          asked->zeros,
+          nullptr,
+          nullptr,
+          asked->value};
     if (asked->function != F_COUNT_ && !answer_of(asked->function, a))
       return no(psprintf("knows no %s()", get_func_name(asked->function)));
     if (asked->function != F_COUNT_) {
       a->column = place_in(key, asked->named);
       if (a->column < 0 || !value_type_of(asked->named.type, &a->type)) {
-        const auto* aggregate = asked->end == PlainEnd::none
-                                    ? castNode(Aggref, asked->node)
-                                    : linitial_node(Aggref, castNode(FuncExpr, asked->node)->args);
-        return no(
-            lacks(reinterpret_cast<Node*>(linitial_node(TargetEntry, aggregate->args)->expr)));
+        return no(lacks(reinterpret_cast<Node*>(asked->value)));
       }
       if (a->answer >= PlainAnswer::min &&
           (key.columns > 1 || a->column > 0 || a->type == kde::ValueType::category ||
@@ -438,6 +384,10 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
         return no(psprintf("knows no %s() but of its own values", get_func_name(asked->function)));
       a->scale = scale_of(asked->function, key, a->column);
     }
+    for (const auto& [of, to] :
+         {std::pair(a->rows, &a->open_rows), std::pair(a->zeros, &a->open_zeros)})
+      if (of != nullptr && (*to = open(key, reinterpret_cast<Node*>(of), out)) == nullptr)
+        return no(lacks(reinterpret_cast<Node*>(of)));
     if (out->null_of >= 0 && a->column != (asked->function != F_COUNT_ ? out->null_of : -1))
       return no(psprintf("knows of the rows where %s is %sNULL how many they are, and itself",
                          out->key.column[out->null_of].text, out->is_null ? "" : "not "));
@@ -519,17 +469,17 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
   // Rows without a value are in no range and no bucket, and those of a group may be all it has:
   // then it is none of the density's.
   if (out->null_of == 0 &&
-      (out->bounds != NIL || out->passages != NIL || out->bucket != nullptr || key.groups > 0)) {
+      (out->bounds != NIL || out->passages != NIL || out->cuts_column || key.groups > 0)) {
     (void)no("counts rows where its column is NULL only all together");
     return nullptr;
   }
   // The column's own density is beside that of its groups.
-  if (key.groups > 0 && out->by_groups == 0 && out->group_conditions == NIL) {
+  if (key.groups > 0 && !out->is_by_group()) {
     (void)no("is by groups that the query does not ask for");
     return nullptr;
   }
   // A row without a value is one of its group, and of the bucket of NULL.
-  if (groups_ != NIL && out->bounds == NIL && out->passages == NIL && out->null_of != 0 &&
+  if (groups_ != NIL && out->bounds == NIL && !is_bounded(key, *out) && out->null_of != 0 &&
       !has_no_nulls(key.column[0]))
     out->with_nulls |= 1;
   return may_answer_nulls(entry, *out) ? out : nullptr;
@@ -565,7 +515,8 @@ List* PlainReader::questions(List* entries) const {
     foreach (cell, entries) {
       const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
       const PlainQuery* q = question(*entry, bms_make_singleton(i));
-      if (q == nullptr || q->group_conditions != NIL || (best != nullptr && !is_better(*q, *best)))
+      if (q == nullptr || q->is_by_group() || q->cuts_column ||
+          (best != nullptr && !is_better(*q, *best)))
         continue;
       best = q;
       whose = foreach_current_index(cell);

@@ -28,6 +28,7 @@ Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const 
 // What it finds of an aggregate.
 struct RestTotal {
   double values = 0, sum = 0;
+  double zeros = 0;   // rows that it adds 0 for
   int decimals = 0;   // of a sum of type numeric
   Datum extreme = 0;  // the least or greatest value, where there is one
 };

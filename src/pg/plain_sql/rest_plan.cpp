@@ -51,27 +51,27 @@ class RestTarget {
     }
     add_column_to_pathtarget(target, reinterpret_cast<Expr*>(node), reference);
   }
-  void add_rows() {
+  // rows: null, all.
+  void add_rows_of(const Expr* rows) {
     Aggref* count = new_aggregate(F_COUNT_, INT8OID);
     count->aggstar = true;
+    count->aggfilter = copy_of(rows);
   }
-  void add_values(const Aggref& of) {
+  void add_values(const PlainAggregate& of) {
     Aggref* count = new_aggregate(F_COUNT_ANY, INT8OID);
-    count->aggargtypes = list_make1_oid(exprType(argument_of(of)));
-    count->args = static_cast<List*>(copyObjectImpl(of.args));
+    set_argument(count, of, type_of(of), of.value);
   }
-  void add_extreme(const Aggref& of) {
-    Aggref* extreme = new_aggregate(of.aggfnoid, of.aggtype);
-    extreme->aggcollid = of.aggcollid;
-    extreme->inputcollid = of.inputcollid;
-    extreme->aggargtypes = list_copy(of.aggargtypes);
-    extreme->args = static_cast<List*>(copyObjectImpl(of.args));
+  void add_extreme(const PlainAggregate& of, const Aggref& whole) {
+    Aggref* extreme = new_aggregate(whole.aggfnoid, whole.aggtype);
+    extreme->aggcollid = whole.aggcollid;
+    extreme->inputcollid = whole.inputcollid;
+    set_argument(extreme, of, linitial_oid(whole.aggargtypes), of.value);
   }
   // False: of a type whose sums are not known here.
-  bool add_sum(const Aggref& of) {
-    Node* value = argument_of(of);
+  bool add_sum(const PlainAggregate& of) {
+    Expr* value = of.value;
     Oid function, type, result;
-    switch (type = getBaseType(exprType(value))) {
+    switch (type = getBaseType(type_of(of))) {
       case INT2OID:
         function = F_SUM_INT2, result = INT8OID;
         break;
@@ -85,7 +85,7 @@ class RestTarget {
         function = F_SUM_NUMERIC, result = NUMERICOID;
         break;
       case FLOAT4OID:  // whose own sum has six digits
-        value = reinterpret_cast<Node*>(makeFuncExpr(F_FLOAT8_FLOAT4, FLOAT8OID, list_make1(value),
+        value = reinterpret_cast<Expr*>(makeFuncExpr(F_FLOAT8_FLOAT4, FLOAT8OID, list_make1(value),
                                                      InvalidOid, InvalidOid, COERCE_IMPLICIT_CAST));
         type = FLOAT8OID;
         [[fallthrough]];
@@ -95,16 +95,19 @@ class RestTarget {
       default:
         return false;
     }
-    Aggref* sum = new_aggregate(function, result);
-    sum->aggargtypes = list_make1_oid(type);
-    sum->args = list_make1(makeTargetEntry(
-        static_cast<Expr*>(copyObjectImpl(reinterpret_cast<Expr*>(value))), 1, nullptr, false));
+    set_argument(new_aggregate(function, result), of, type, value);
     return true;
   }
 
  private:
-  static Node* argument_of(const Aggref& of) {
-    return reinterpret_cast<Node*>(linitial_node(TargetEntry, of.args)->expr);
+  static Oid type_of(const PlainAggregate& of) {
+    return exprType(reinterpret_cast<const Node*>(of.value));
+  }
+  static Expr* copy_of(const Expr* node) { return static_cast<Expr*>(copyObjectImpl(node)); }
+  static void set_argument(Aggref* to, const PlainAggregate& of, Oid type, const Expr* value) {
+    to->aggargtypes = list_make1_oid(type);
+    to->args = list_make1(makeTargetEntry(copy_of(value), 1, nullptr, false));
+    to->aggfilter = copy_of(of.rows);
   }
 
   Aggref* new_aggregate(Oid function, Oid type) {
@@ -139,13 +142,17 @@ bool add_aggregate(const PlainAggregate& of, RestTarget* to) {
   if (aggregate == nullptr || of.answer == PlainAnswer::variance ||
       of.answer == PlainAnswer::stddev)
     return false;
-  if (of.answer == PlainAnswer::rows || of.answer == PlainAnswer::ones) return true;
-  to->add_values(*aggregate);
-  if (of.answer >= PlainAnswer::min) {
-    to->add_extreme(*aggregate);
+  if (of.zeros != nullptr) to->add_rows_of(of.zeros);
+  if (of.answer == PlainAnswer::rows || of.answer == PlainAnswer::ones) {
+    if (of.rows != nullptr) to->add_rows_of(of.rows);
     return true;
   }
-  return of.answer == PlainAnswer::values || to->add_sum(*aggregate);
+  to->add_values(of);
+  if (of.answer >= PlainAnswer::min) {
+    to->add_extreme(of, *aggregate);
+    return true;
+  }
+  return of.answer == PlainAnswer::values || to->add_sum(of);
 }
 
 // What a scan of the table by this node has: its own columns, and nothing to compute by a plan.
@@ -171,8 +178,8 @@ Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const 
   RestTarget columns(output->reltarget);
   for (int i = 0; i < query.groups(); ++i)
     if ((query.by_groups >> i & 1) != 0) columns.add_group(query.group[i]);
-  if (query.bucket != nullptr) columns.add_group(query.bucket);
-  columns.add_rows();
+  for (Node* other : of_list<Node>(query.others)) columns.add_group(other);
+  columns.add_rows_of(nullptr);
   for (const PlainAggregate* a : of_list<const PlainAggregate>(query.aggregates))
     if (!add_aggregate(*a, &columns)) return nullptr;
 

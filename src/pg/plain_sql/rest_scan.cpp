@@ -165,8 +165,7 @@ void PlainRest::read(const PlainPlan& asked, List* stretches,
   }
   auto* total =
       static_cast<RestTotal*>(palloc(sizeof(RestTotal) * static_cast<Size>(asked.aggregates + 1)));
-  const int keys =
-      __builtin_popcount(static_cast<unsigned>(asked.by_groups)) + (asked.by_bucket ? 1 : 0);
+  const int keys = __builtin_popcount(static_cast<unsigned>(asked.by_groups)) + asked.others;
   for (;;) {
     TupleTableSlot* slot = ExecProcNode(state_);
     if (TupIsNull(slot)) break;
@@ -175,9 +174,14 @@ void PlainRest::read(const PlainPlan& asked, List* stretches,
     const double rows = static_cast<double>(DatumGetInt64(slot->tts_values[at++]));
     for (int k = 0; k < asked.aggregates; ++k) {
       const PlainAnswer answer = asked.aggregate[k].answer;
+      const auto next = [&] { return static_cast<double>(DatumGetInt64(slot->tts_values[at++])); };
       total[k] = {rows};
-      if (answer == PlainAnswer::rows || answer == PlainAnswer::ones) continue;
-      total[k].values = static_cast<double>(DatumGetInt64(slot->tts_values[at++]));
+      if (asked.aggregate[k].open_zeros != nullptr) total[k].zeros = next();
+      if (answer == PlainAnswer::rows || answer == PlainAnswer::ones) {
+        if (asked.aggregate[k].open_rows != nullptr) total[k].values = next();
+        continue;
+      }
+      total[k].values = next();
       if (answer == PlainAnswer::values) continue;
       const Datum sum = slot->tts_values[at];
       const bool is_null = slot->tts_isnull[at];

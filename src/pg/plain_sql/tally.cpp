@@ -10,16 +10,28 @@ extern "C" {
 
 namespace kde_pg {
 
+namespace {
+
+// So many at most are within what its magnitude stands for (query_datum.cpp).
+constexpr double kSummands = 1024;
+
+}  // namespace
+
 void PlainTally::begin() {
+  const PlainPlan& plan = state_.plan;
+  const auto room = static_cast<Size>(state_.keys() + 1);
+  column_ = static_cast<int*>(palloc(sizeof(int) * room));
+  type_ = static_cast<TypeCacheEntry**>(palloc(sizeof(TypeCacheEntry*) * room));
+  collation_ = static_cast<Oid*>(palloc(sizeof(Oid) * room));
   columns_ = 0;
+  same_ = plan.other_column();
   for (int i = 0; i < state_.keys(); ++i) {
-    const bool is_by = i >= state_.plan.groups || (state_.plan.by_groups >> i & 1) != 0;
+    const bool is_by =
+        i < plan.groups ? (plan.by_groups >> i & 1) != 0 : i >= state_.keys() - plan.others;
     if (!is_by) continue;
     const Form_pg_attribute of = TupleDescAttr(state_.desc(), i);
     type_[columns_] = lookup_type_cache(
         of->atttypid, TYPECACHE_HASH_PROC | TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
-    if (!OidIsValid(type_[columns_]->hash_proc))
-      elog(ERROR, "type %u of a group is not hashed", of->atttypid);
     collation_[columns_] = of->attcollation;
     column_[columns_++] = i;
   }
@@ -29,7 +41,8 @@ uint32 PlainTally::hash_of(const PlainRow& key) const {
   uint32 hash = 0;
   for (int c = 0; c < columns_; ++c) {
     const int i = column_[c];
-    const uint32 own = key.nulls[i]
+    // Those of a type without hashes, as bit is, are compared one by one.
+    const uint32 own = key.nulls[i] || !OidIsValid(type_[c]->hash_proc)
                            ? 0
                            : DatumGetUInt32(FunctionCall1Coll(&type_[c]->hash_proc_finfo,
                                                               collation_[c], key.values[i]));
@@ -69,12 +82,18 @@ PlainTally::Entry* PlainTally::entry_of(const PlainRow& key) {
   for (; slot_[at] != nullptr; at = (at + 1) & (slots_ - 1))
     if (slot_[at]->hash == hash && is_same(*slot_[at]->row, key)) return slot_[at];
   auto* entry = static_cast<Entry*>(palloc(sizeof(Entry)));
-  *entry = {state_.new_row(), hash, {0, 0, 0}, nullptr};
+  kde::Range none;
+  none.empty = true;
+  *entry = {state_.new_row(), hash, {0, 0, 0}, none, nullptr};
   for (int c = 0; c < columns_; ++c) {
     const int i = column_[c];
     entry->row->nulls[i] = key.nulls[i];
     if (!key.nulls[i])
       entry->row->values[i] = datumCopy(key.values[i], type_[c]->typbyval, type_[c]->typlen);
+  }
+  if (same_ >= 0) {
+    entry->row->values[state_.plan.column()] = entry->row->values[same_];
+    entry->row->nulls[state_.plan.column()] = entry->row->nulls[same_];
   }
   const int n = state_.plan.aggregates;
   entry->answers = static_cast<PlainTotal*>(palloc(sizeof(PlainTotal) * static_cast<Size>(n + 1)));
@@ -104,7 +123,8 @@ void PlainTally::add(const PlainRow& key, const kde::Interval& there, const Plai
     PlainTotal& to = entry->answers[k];
     to.total.add(answers[k].total, out);
     to.together = true;
-    to.magnitude += std::fabs(answers[k].total.sum.estimate);
+    to.magnitude += std::fabs(answers[k].total.sum.estimate) * Max(1, answers[k].parts / kSummands);
+    kde::add_up(&to.zeros, answers[k].zeros, out);
     add_extreme(state_.plan.aggregate[k], answers[k], out, &to);
   }
 }
@@ -127,6 +147,7 @@ void PlainTally::add(const RestRow& row) {
     to.total.add(more, false);
     to.together = true;
     to.magnitude += std::fabs(from.sum);
+    kde::add_up(&to.zeros, {from.zeros, from.zeros, from.zeros});
     to.decimals = Max(to.decimals, from.decimals);
     if (state_.plan.aggregate[k].answer < PlainAnswer::min || from.values == 0) continue;
     if (to.values_read > 0) elog(ERROR, "a group was read twice");

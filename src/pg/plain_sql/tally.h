@@ -1,5 +1,6 @@
-// Answers that are put together from several sources: a density, those of stretches of blocks, which
-// are taken out, and rows that were read. Each has totals for some of the answer's rows.
+// Totals of an answer's rows, each of what the query is grouped by: of a density those of its groups
+// and parts, or of several sources, a density, those of stretches of blocks, which are taken out, and
+// rows that were read.
 // Internal to src/pg/plain_sql.
 #pragma once
 
@@ -18,11 +19,14 @@ class PlainTally {
     PlainRow* row;  // what the query is by; the rest is NULL
     uint32 hash;
     kde::Interval there;  // rows
+    kde::Range around;    // all parts that they are of
     PlainTotal* answers;  // of each aggregate
   };
 
   explicit PlainTally(const PlainState& state) : state_(state) {}
 
+  // That of the key, or a new one.
+  Entry* entry_of(const PlainRow& key);
   // Of a density: `there` rows and their answers, to which it keeps no pointer; out: they are taken
   // out.
   void add(const PlainRow& key, const kde::Interval& there, const PlainTotal* answers, bool out);
@@ -33,7 +37,6 @@ class PlainTally {
 
  private:
   void begin();
-  Entry* entry_of(const PlainRow& key);
   bool is_same(const PlainRow& a, const PlainRow& b) const;
   uint32 hash_of(const PlainRow& key) const;
   void grow();
@@ -45,9 +48,10 @@ class PlainTally {
   uint32 slots_ = 0;
   // What the query is by.
   int columns_ = -1;
-  int column_[kde::kMaxGroupBy + 1];
-  TypeCacheEntry* type_[kde::kMaxGroupBy + 1];
-  Oid collation_[kde::kMaxGroupBy + 1];
+  int same_ = -1;  // that of the range column, too
+  int* column_ = nullptr;
+  TypeCacheEntry** type_ = nullptr;
+  Oid* collation_ = nullptr;
 };
 
 }  // namespace kde_pg

@@ -1,0 +1,138 @@
+// See part_values.h.
+#include "pg/plain_sql/part_values.h"
+
+extern "C" {
+#include "executor/executor.h"
+#include "optimizer/optimizer.h"
+#include "utils/datum.h"
+}
+
+#include <algorithm>
+
+namespace kde_pg {
+
+namespace {
+
+OpenExpression begin_one(const Expr* expression, const PlainPlan& plan, PlanState* parent) {
+  auto* node = const_cast<Node*>(reinterpret_cast<const Node*>(expression));
+  Bitmapset* columns = nullptr;
+  pull_varattnos(node, INDEX_VAR, &columns);
+  OpenExpression out = {ExecInitExpr(reinterpret_cast<Expr*>(node), parent), false, false};
+  for (int i = -1; (i = bms_next_member(columns, i)) >= 0;) {
+    const bool is_group = i + FirstLowInvalidHeapAttributeNumber <= plan.groups;
+    (is_group ? out.of_groups : out.of_column) = true;
+  }
+  return out;
+}
+
+}  // namespace
+
+OpenExpressions begin_open_expressions(const PlainPlan& plan, PlanState* parent) {
+  OpenExpressions out;
+  out.conditions = list_length(plan.conditions);
+  out.others = plan.others;
+  const auto room = static_cast<Size>(out.conditions + out.others + 2 * plan.aggregates + 1);
+  auto* expression = static_cast<OpenExpression*>(palloc(sizeof(OpenExpression) * room));
+  auto* rows = static_cast<int*>(palloc(sizeof(int) * static_cast<Size>(plan.aggregates + 1)));
+  auto* zeros = static_cast<int*>(palloc(sizeof(int) * static_cast<Size>(plan.aggregates + 1)));
+  for (List* all : {plan.conditions, plan.open_others})
+    for (const Expr* one : of_list<const Expr>(all))
+      expression[out.all++] = begin_one(one, plan, parent);
+  const int first = out.all;
+  const Expr** begun = static_cast<const Expr**>(palloc(sizeof(Expr*) * room));
+  // Of several aggregates the same one is one.
+  const auto number_of = [&](const Expr* one) {
+    if (one == nullptr) return -1;
+    for (int i = first; i < out.all; ++i)
+      if (equal(begun[i], one)) return i;
+    begun[out.all] = one;
+    expression[out.all] = begin_one(one, plan, parent);
+    return out.all++;
+  };
+  for (int k = 0; k < plan.aggregates; ++k) {
+    rows[k] = number_of(plan.aggregate[k].open_rows);
+    zeros[k] = number_of(plan.aggregate[k].open_zeros);
+  }
+  out.expression = expression;
+  out.rows = rows;
+  out.zeros = zeros;
+  return out;
+}
+
+void PartValues::begin_parts(int parts) {
+  if (!any()) return;
+  const Size n = static_cast<Size>(open_.all);
+  group_ = static_cast<Known*>(palloc0(sizeof(Known) * n));
+  both_ = static_cast<Known*>(palloc0(sizeof(Known) * n));
+  part_ = static_cast<Known**>(palloc0(sizeof(Known*) * static_cast<Size>(parts + 1)));
+}
+
+NullableDatum PartValues::evaluate(int i) const {
+  ExprContext* context = state_.asked.context;
+  context->ecxt_scantuple = state_.asked.slot;
+  NullableDatum out = {0, true};
+  out.value = ExecEvalExprSwitchContext(open_.expression[i].state, context, &out.isnull);
+  if (out.isnull) return out;
+  const int other = i - open_.conditions;
+  // The rest are booleans.
+  if (other < 0 || other >= open_.others) return out;
+  const int at = state_.plan.first + state_.plan.keys() - open_.others + other;
+  const Form_pg_attribute of = TupleDescAttr(state_.desc(), at);
+  out.value = datumCopy(out.value, of->attbyval, of->attlen);
+  return out;
+}
+
+const NullableDatum& PartValues::value(int i) {
+  const OpenExpression& e = open_.expression[i];
+  Known* known = e.of_column ? (e.of_groups ? both_ : part_[now_]) : group_;
+  if (!known[i].known) {
+    known[i].value = evaluate(i);
+    known[i].known = true;
+  }
+  return known[i].value;
+}
+
+bool PartValues::begin_group(const PlainRow* key) {
+  if (!any()) return true;
+  const auto n = static_cast<Size>(open_.all);
+  if (group_ == nullptr) begin_parts(0);
+  for (Size i = 0; i < n; ++i) group_[i].known = false;
+  TupleTableSlot* slot = state_.asked.slot;
+  ExecClearTuple(slot);
+  const int natts = slot->tts_tupleDescriptor->natts;
+  std::fill_n(slot->tts_isnull, natts, true);
+  if (key != nullptr) {
+    std::copy_n(key->values, state_.plan.groups, slot->tts_values);
+    std::copy_n(key->nulls, state_.plan.groups, slot->tts_isnull);
+  }
+  ExecStoreVirtualTuple(slot);
+  ResetExprContext(state_.asked.context);
+  for (int i = 0; i < open_.conditions; ++i)
+    if (!open_.expression[i].of_column && !is_true(i)) return false;
+  return true;
+}
+
+bool PartValues::begin_part(int part, Datum value_there, PlainRow* row) {
+  if (!any()) return true;
+  const auto n = static_cast<Size>(open_.all);
+  now_ = part;
+  for (Size i = 0; i < n; ++i) both_[i].known = false;
+  if (part_[part] == nullptr) part_[part] = static_cast<Known*>(palloc0(sizeof(Known) * n));
+  if (state_.plan.cuts_column) {
+    TupleTableSlot* slot = state_.asked.slot;
+    slot->tts_values[state_.plan.column()] = value_there;
+    slot->tts_isnull[state_.plan.column()] = false;
+  }
+  ResetExprContext(state_.asked.context);
+  for (int i = 0; i < open_.conditions; ++i)
+    if (open_.expression[i].of_column && !is_true(i)) return false;
+  const int first = state_.plan.keys() - open_.others;
+  for (int k = 0; k < open_.others; ++k) {
+    const NullableDatum& v = value(open_.conditions + k);
+    row->values[first + k] = v.value;
+    row->nulls[first + k] = v.isnull;
+  }
+  return true;
+}
+
+}  // namespace kde_pg

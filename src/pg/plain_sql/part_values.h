@@ -1,0 +1,77 @@
+// What a query's expressions are of a group and of a part of the range (part_reader.cpp), as the
+// server evaluates them. An expression may raise an error of a part where no row is: none is asked of
+// one before a row is known to be there, nor a FILTER where a condition does not hold; and each but
+// once of what it is of.
+// Internal to src/pg/plain_sql.
+#pragma once
+
+#include "pg/plain_sql/answer_state.h"
+
+namespace kde_pg {
+
+struct OpenExpression {
+  ExprState* state;
+  bool of_groups, of_column;
+};
+
+// Of a plan: the conditions, what else the query is grouped by, then the rows and the zeros of each
+// aggregate.
+struct OpenExpressions {
+  int conditions = 0, others = 0, all = 0;
+  const OpenExpression* expression = nullptr;
+  // Of each aggregate its number; -1: of all rows, of none.
+  const int *rows = nullptr, *zeros = nullptr;
+
+  // Those that are of groups' keys.
+  bool has_keys() const {
+    for (int i = 0; i < all; ++i)
+      if (expression[i].of_groups) return true;
+    return false;
+  }
+};
+
+OpenExpressions begin_open_expressions(const PlainPlan& plan, PlanState* parent);
+
+class PartValues {
+ public:
+  explicit PartValues(const PlainState& state) : state_(state), open_(*state.asked.open) {}
+
+  // Whether there are any of parts, or of groups.
+  bool any() const { return open_.all > 0; }
+  bool has_keys() const { return open_.has_keys(); }
+  void begin_parts(int parts);
+  // Goes on with a group, of which there are rows; false: its rows are not asked for.
+  bool begin_group(const PlainRow* key);
+  // And with one of its parts, by a value of the column in it. row: what the query is grouped by, until
+  // the next one.
+  bool begin_part(int part, Datum value, PlainRow* row);
+  // Of it: whether an aggregate is of its rows, and whether it has 0 for them.
+  bool has_rows(int aggregate) {
+    return open_.rows[aggregate] < 0 || is_true(open_.rows[aggregate]);
+  }
+  bool has_zeros(int aggregate) {
+    return open_.zeros[aggregate] >= 0 && is_true(open_.zeros[aggregate]);
+  }
+
+ private:
+  struct Known {
+    NullableDatum value;
+    bool known;
+  };
+
+  NullableDatum evaluate(int i) const;
+  const NullableDatum& value(int i);
+  bool is_true(int i) {
+    const NullableDatum& v = value(i);
+    return !v.isnull && DatumGetBool(v.value);
+  }
+
+  const PlainState& state_;
+  const OpenExpressions& open_;
+  Known* group_ = nullptr;  // of the group
+  Known** part_ = nullptr;  // of each part, null: not asked yet; of all groups
+  Known* both_ = nullptr;   // of the part of the group
+  int now_ = 0;
+};
+
+}  // namespace kde_pg

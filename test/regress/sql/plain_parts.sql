@@ -1,0 +1,88 @@
+-- What the server evaluates on groups and on parts of the range: statements put together from what dashboards send,
+-- each beside the exact plan, of a table at rest and of one that grows, in three time zones.
+SET TimeZone = 'UTC';
+CREATE TABLE trip AS SELECT timestamptz '2026-01-01 00:00+00' + i * interval '511.3 seconds' + (hashint4(i) % 300000) * interval '0.731 milliseconds' AS at,
+  ((i * 7919::bigint) % 9000)::numeric / 100 AS fare, (i * 31 % 50)::int AS qty, sin(i) * 40 AS dist, (ARRAY['north','south','east','west'])[1 + i * 17 % 4] AS region,
+  CASE WHEN i % 11 > 0 THEN (ARRAY['paid','open','void'])[1 + i * 13 % 3] END AS status FROM generate_series(1, 20000) AS i;
+ALTER TABLE trip ALTER fare TYPE numeric(10,2), ALTER at SET NOT NULL, ALTER qty SET NOT NULL, ALTER fare SET NOT NULL, ALTER dist SET NOT NULL;
+CREATE TABLE statement(query text);
+-- By a generator of its own, as random() is not the same everywhere.
+CREATE SEQUENCE drawn;
+CREATE FUNCTION one_of(VARIADIC of text[]) RETURNS text LANGUAGE sql AS
+  'SELECT of[1 + (hashint8(nextval(''drawn'')) & 2147483647) % cardinality(of)]';
+CREATE FUNCTION ends() RETURNS text LANGUAGE sql AS
+  $$SELECT quote_literal(timestamp '2026-01-01' + (hashint8(nextval('drawn')) & 2047) % 2600 * interval '1 hour')$$;
+CREATE FUNCTION of_column() RETURNS text LANGUAGE sql AS $$SELECT CASE current_setting('test.column')
+WHEN 'qty' THEN one_of('qty', 'qty / 7', 'qty % 10', '-qty', 'CASE WHEN qty < 10 THEN 1 WHEN qty > 40 THEN 3 ELSE 2 END', 'width_bucket(qty, 0, 50, 5)', 'qty IN (3, 5, 8)', 'qty::text')
+WHEN 'fare' THEN one_of('floor(fare / 10)', 'CASE WHEN fare < 10.005 THEN ''low'' WHEN fare < 50 THEN ''middle'' ELSE ''high'' END', 'fare > 20', 'round(fare)', 'fare <> 12.5', 'floor(fare)::int % 7')
+WHEN 'dist' THEN one_of('CASE WHEN dist < 0 THEN ''west'' ELSE ''east'' END', 'dist > 20', 'dist BETWEEN -1 AND 1', 'CASE WHEN dist <= -20 THEN 1 WHEN dist <= 20 THEN 2 ELSE 3 END')
+ELSE one_of('date_trunc(''day'', at)', 'extract(hour FROM at)', 'extract(isodow FROM at)', 'date_part(''dow'', at)', 'to_char(at, ''YYYY-MM'')', 'to_char(at, ''Dy HH24'')',
+  'at::date', 'at::date - date ''2026-01-01''', 'date_trunc(''month'', at)', 'to_char(at, ''FMMonth "of" YYYY'')', 'extract(month FROM at)', '(at AT TIME ZONE ''Europe/Berlin'')::date',
+  'extract(hour FROM at AT TIME ZONE ''Asia/Tokyo'')', 'CASE WHEN at < ' || ends() || ' THEN ''old'' WHEN at >= ' || ends() || ' THEN ''new'' ELSE ''between'' END',
+  'extract(isodow FROM at) IN (6, 7)', 'at >= ' || ends(), 'extract(doy FROM at)::int / 10', 'to_char(at::date, ''IYYY-IW'')', 'date_trunc(''quarter'', at)', 'extract(hour FROM at)::int / 6') END$$;
+CREATE FUNCTION of_key() RETURNS text LANGUAGE sql AS $$SELECT one_of('region', 'status', 'upper(region)', 'coalesce(status, ''none'')', 'left(region, 1)',
+  'CASE region WHEN ''north'' THEN ''N'' WHEN ''south'' THEN ''S'' ELSE ''other'' END', 'region || coalesce(status, ''-'')', 'status IS NULL', 'length(region)')$$;
+CREATE FUNCTION of_both() RETURNS text LANGUAGE sql AS
+  $$SELECT one_of(of_column(), of_key(), 'CASE WHEN region = ''north'' THEN (' || of_column() || ')::text ELSE region END')$$;
+CREATE FUNCTION condition_of_column() RETURNS text LANGUAGE sql AS $$SELECT CASE current_setting('test.column')
+WHEN 'qty' THEN one_of('qty < 30', 'qty >= 7', 'qty BETWEEN 5 AND 25', 'qty <> 7', 'qty NOT IN (1, 2, 3)', 'qty NOT BETWEEN 10 AND 20', 'qty % 2 = 0', 'qty IN (1, 5, 9)', 'qty <@ int4range(4, 20)')
+WHEN 'fare' THEN one_of('fare < 30', 'fare >= 7.25', 'fare BETWEEN 5 AND 25', 'fare <> 7', 'fare NOT BETWEEN 10 AND 20', 'floor(fare) = 12', 'fare <@ numrange(3, 33)')
+WHEN 'dist' THEN one_of('dist < 30', 'dist >= 7.25', 'dist BETWEEN -5 AND 25', 'dist <> 7', 'dist NOT BETWEEN 10 AND 20')
+ELSE one_of('at >= ' || ends(), 'at < ' || ends(), 'at BETWEEN ' || ends() || ' AND ' || ends(), 'extract(hour FROM at) BETWEEN 8 AND 17',
+  'at <@ tstzrange(' || ends() || ', NULL)', 'extract(isodow FROM at) ' || one_of('IN (6, 7)', '< 6', '<> 3'), 'at::date ' || one_of('<>', '=', '>') || ' date ''2026-02-11''',
+  'at NOT BETWEEN ' || ends() || ' AND ' || ends()) END$$;
+CREATE FUNCTION condition(depth int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN CASE CASE WHEN depth > 0 THEN one_of('of', 'of', 'and', 'or', 'not') ELSE 'of' END
+    WHEN 'of' THEN one_of(condition_of_column(), condition_of_column(), 'region = ' || quote_literal(one_of('north', 'south', 'none')), 'status IN (''paid'', ''open'')',
+      'status IS ' || one_of('', 'NOT ') || 'NULL', 'region LIKE ' || one_of('''%th''', '''%st'''))
+    WHEN 'and' THEN '(' || condition(depth - 1) || ' AND ' || condition(depth - 1) || ')'
+    WHEN 'or' THEN '(' || condition(depth - 1) || ' OR ' || condition(depth - 1) || ')'
+    ELSE 'NOT (' || condition(depth - 1) || ')' END;
+END $$;
+CREATE FUNCTION aggregate() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  c text := condition(1);
+  x text := one_of('fare', 'qty', CASE WHEN current_setting('test.column') = 'dist' THEN 'fare' END, NULL);
+BEGIN
+  x := coalesce(x, 'fare');
+  RETURN one_of('count(*)', 'sum(' || x || ')', 'avg(' || x || ')', 'sum(' || x || ') / nullif(count(*), 0)', 'count(' || x || ')', 'sum(1)',
+    'count(*) FILTER (WHERE ' || c || ')', 'sum(' || x || ') FILTER (WHERE ' || c || ')', 'avg(' || x || ') FILTER (WHERE ' || c || ')',
+    'sum(CASE WHEN ' || c || ' THEN ' || x || ' END)', 'sum(CASE WHEN ' || c || ' THEN ' || x || ' ELSE 0 END)', 'sum(CASE WHEN ' || c || ' THEN 1 ELSE 0 END)',
+    'count(CASE WHEN ' || c || ' THEN 1 END)', 'sum((' || c || ')::int)', 'count(*) FILTER (WHERE ' || c || ') * 100.0 / nullif(count(*), 0)',
+    'sum(CASE status WHEN ''paid'' THEN ' || x || ' ELSE 0 END)', 'coalesce(sum(CASE WHEN ' || c || ' THEN ' || x || ' END), -1)',
+    'min(' || current_setting('test.column') || ')', 'max(' || current_setting('test.column') || ') FILTER (WHERE ' || c || ')');
+END $$;
+CREATE FUNCTION made() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  keys text[] := '{}';
+  what text[] := '{}';
+  out text;
+BEGIN
+  FOR i IN 1 .. one_of('0', '1', '1', '2', '2', '3')::int LOOP keys := keys || of_both(); END LOOP;
+  FOR i IN 1 .. one_of('1', '2', '3')::int LOOP what := what || aggregate(); END LOOP;
+  SELECT string_agg(x || ' AS c' || i, ', ') INTO out FROM unnest(keys || what) WITH ORDINALITY AS u(x, i);
+  out := 'SELECT ' || out || ' FROM trip' || CASE one_of('', '1', '2', '2') WHEN '' THEN '' WHEN '1' THEN ' WHERE ' || condition(0) ELSE ' WHERE ' || condition(2) || ' AND ' || condition(1) END;
+  IF keys = '{}' THEN RETURN out; END IF;
+  SELECT out || ' GROUP BY ' || string_agg(i::text, ', ') INTO out FROM generate_series(1, cardinality(keys)) AS i;
+  RETURN out || one_of('', '', ' HAVING count(*) > 5', ' HAVING count(*) FILTER (WHERE status = ''paid'') > 2');
+END $$;
+VACUUM ANALYZE trip;
+SELECT count((kde_fit('trip', c, sample_rows => -1, group_by => g, measures => array_remove('{fare,qty}', c))).rows) AS fitted
+FROM unnest('{at,qty,fare,dist}'::text[]) AS c, unnest('{NULL,"region, status"}'::text[]) AS g;
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities;
+SET kde_aqp.approximate_notice = off;
+\getenv statements KDE_AQP_STATEMENTS
+\if :{?statements}
+\else
+\set statements 40
+\endif
+INSERT INTO statement SELECT made() FROM unnest('{at,qty,fare,dist}'::text[]) AS c, LATERAL (SELECT set_config('test.column', c, false)) AS s, generate_series(1, :statements) AS i;
+SELECT say('at rest');
+SET TimeZone = 'America/New_York';
+SELECT say('New York');
+INSERT INTO trip SELECT timestamptz '2026-04-29 08:00+00' + i * interval '700 seconds', i % 77, i % 50, 200 + i / 3.0, 'north', CASE WHEN i % 2 > 0 THEN 'paid' ELSE 'new' END FROM generate_series(1, 300) AS i;
+UPDATE trip SET status = 'void' WHERE qty = 3 AND at < '2026-01-03';
+SELECT say('grown');
+SET TimeZone = 'Asia/Kolkata';
+SELECT say('grown, in Kolkata');
