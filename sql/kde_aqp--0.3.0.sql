@@ -160,7 +160,7 @@ CREATE FUNCTION kde_info(
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_info(anykde) IS 'what a density holds, as a record';
 
--- What ties a density to its row of kde_aqp.upkeep. Given out here, never taken from a dump.
+-- What ties a density to its rows of kde_aqp.upkeep and kde_aqp.fitted_stretches. Given out here, never taken from a dump.
 CREATE SEQUENCE kde_aqp.density_id;
 COMMENT ON SEQUENCE kde_aqp.density_id IS 'numbers of densities';
 REVOKE ALL ON SEQUENCE kde_aqp.density_id FROM PUBLIC;
@@ -233,9 +233,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     requested_steps text,
     -- What proves that they are those of now (src/pg/proof/proof.h); none comes by a restore.
     proof bytea,
-    -- Densities of stretches of the table's blocks, which are read anew where they changed
-    -- (src/pg/catalog/stretches.h); none come by a restore.
-    stretches bytea
+    -- By which blocks of kde_aqp.fitted_stretches are hashed; NULL: it has none. None comes by a restore.
+    hash_seed bigint
 ) USING heap;
 COMMENT ON TABLE kde_aqp.density IS 'by which fitted densities are dumped and restored';
 
@@ -279,9 +278,37 @@ $$;
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
 REVOKE ALL ON kde_aqp.fitted FROM PUBLIC;
-ALTER MATERIALIZED VIEW kde_aqp.fitted ALTER COLUMN stretches SET STORAGE EXTERNAL;
+-- Its bits are packed already: what compression leaves of them is as much.
+ALTER MATERIALIZED VIEW kde_aqp.fitted ALTER COLUMN density SET STORAGE EXTERNAL;
 CREATE UNIQUE INDEX fitted_key ON kde_aqp.fitted (relation, column_names, filter, measures, groups);
 CREATE UNIQUE INDEX fitted_alias ON kde_aqp.fitted (alias);
+
+-- Densities of stretches of the blocks that fitted ones are of, which are read anew where they changed
+-- (src/pg/catalog/stretches.h). A materialized view as the catalog is; no dump has them, as they are of
+-- this server's files. Every one of a density is listed where rows came, and few are looked at: bytes lie
+-- elsewhere, as they are. Autovacuum does by its defaults with what refreshes leave: each deletes some
+-- rows of perhaps thousands, and a new fit all of a density's, whose places the next one takes.
+CREATE FUNCTION kde_aqp.stored_stretches() RETURNS TABLE (
+    density_id bigint,
+    leaf oid,
+    first_block bigint,
+    -- The first one behind it.
+    end_block bigint,
+    -- NULL: no row in it has a value.
+    density bytea,
+    -- Of each block eight bytes, by fitted's hash_seed.
+    hashes bytea)
+AS 'MODULE_PATHNAME', 'kde_stored_stretches' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.stored_stretches() IS 'the rows of kde_aqp.fitted_stretches, for its REFRESH';
+REVOKE ALL ON FUNCTION kde_aqp.stored_stretches() FROM PUBLIC;
+CREATE MATERIALIZED VIEW kde_aqp.fitted_stretches USING heap AS SELECT * FROM kde_aqp.stored_stretches();
+COMMENT ON MATERIALIZED VIEW kde_aqp.fitted_stretches IS
+    'densities of stretches of blocks, of those of kde_aqp.fitted that have some';
+REVOKE ALL ON kde_aqp.fitted_stretches FROM PUBLIC;
+ALTER MATERIALIZED VIEW kde_aqp.fitted_stretches SET (toast_tuple_target = 128);
+ALTER MATERIALIZED VIEW kde_aqp.fitted_stretches ALTER COLUMN density SET STORAGE EXTERNAL;
+ALTER MATERIALIZED VIEW kde_aqp.fitted_stretches ALTER COLUMN hashes SET STORAGE EXTERNAL;
+CREATE UNIQUE INDEX fitted_stretches_key ON kde_aqp.fitted_stretches (density_id, leaf, first_block);
 
 -- What this server alone knows of a density, so no part of a dump or a publication. After a crash, in
 -- a restored backup and on a promoted standby it is empty: there the cumulative statistics begin anew,

@@ -5,7 +5,6 @@
 #include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/catalog_rows.h"
-#include "pg/catalog/stretches.h"
 
 extern "C" {
 #include "access/tableam.h"
@@ -42,7 +41,7 @@ struct varlena* value_of(HeapTuple tuple, TupleDesc desc) {
 
 bool catalog_hold() {
   if (!OidIsValid(hold_extension_at_once())) return false;
-  for (const OwnTable table : {OwnTable::fitted, OwnTable::upkeep}) {
+  for (const OwnTable table : {OwnTable::fitted, OwnTable::fitted_stretches, OwnTable::upkeep}) {
     const Oid oid = own_table_oid(table);
     if (!OidIsValid(oid) || !ConditionalLockRelationOid(oid, AccessShareLock) ||
         !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(oid)))
@@ -106,16 +105,17 @@ bool catalog_sees(const RowVersion& version, Snapshot snapshot) {
   return sees;
 }
 
-void read_stretches(const RowVersion& version, int64 id, Snapshot snapshot,
-                    kde::FunctionRef<void(const StretchReader&)> visit) {
+bool seed_of_stretches(const RowVersion& version, int64 id, Snapshot snapshot, uint64* seed) {
   Relation catalog = open_catalog(AccessShareLock);
   HeapTuple row = file_of(catalog) == version.file
                       ? row_at(catalog, version.tid, static_cast<AttrNumber>(C::id), id, snapshot)
                       : nullptr;
-  struct varlena* stored = nullptr;
-  if (row != nullptr) RowReader(row, RelationGetDescr(catalog))(C::stretches, &stored);
-  if (stored != nullptr) visit(StretchReader(stored));
+  int64 stored = 0;
+  const bool any =
+      row != nullptr && RowReader(row, RelationGetDescr(catalog))(C::hash_seed, &stored);
   table_close(catalog, AccessShareLock);
+  *seed = static_cast<uint64>(stored);
+  return any;
 }
 
 List* catalog_list(Oid relation, Snapshot snapshot) {

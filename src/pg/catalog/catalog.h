@@ -115,8 +115,7 @@ void catalog_remove_gone();
 // columns are gone without. The relation is locked.
 void catalog_follow_renames(Oid relation);
 
-// Removes, with catalog_remove_gone(), what kde_aqp.upkeep has of densities that are not there any
-// more.
+// Removes, with catalog_remove_gone(), what other tables have of densities that are not there any more.
 void catalog_remove_orphans();
 
 }  // namespace kde_pg

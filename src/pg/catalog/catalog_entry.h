@@ -108,7 +108,8 @@ struct FitRecord {
   ArrayType* bandwidth_matrix;
   int64 stored_rows;  // 0: does not apply
   Proof proof;        // of the rows that were read
-  bytea* stretches;   // stretches.h; null: none
+  List* stretches;    // KeptStretch*, to be stored (stretches.h); NIL: none are kept
+  uint64 hash_seed;   // theirs
   // For kde_aqp.upkeep: the table's statistics before the rows were read.
   Counters counters;
   double table_rows;
@@ -159,8 +160,8 @@ enum class CatalogColumn {
   requested_bytes,
   requested_steps,
   proof,
-  stretches
+  hash_seed
 };
-inline constexpr int kCatalogColumns = static_cast<int>(CatalogColumn::stretches);
+inline constexpr int kCatalogColumns = static_cast<int>(CatalogColumn::hash_seed);
 
 }  // namespace kde_pg

@@ -5,6 +5,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/catalog_rows.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/stretches.h"
 
 extern "C" {
 #include "access/tableam.h"
@@ -59,7 +60,7 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
   bool any = false;
   for_rows_of(catalog, relation, nullptr, [&](HeapTuple tuple, const CatalogRow& row) {
     if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
-    delete_with_upkeep(catalog, tuple);
+    delete_whole(catalog, tuple);
     if (attnum != 0) report_dropped_user(row, attnum);
     any = true;
     KDE_FAULT("drop.deleted");
@@ -120,7 +121,7 @@ void catalog_remove_gone() {
     if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) || relation_exists(relation) ||
         !try_delete(catalog, tuple))
       return true;
-    upkeep_remove(id);
+    remove_beside(id);
     return any = true;
   };
   for_rows(catalog, nullptr, nullptr, look, false);
@@ -130,6 +131,7 @@ void catalog_remove_gone() {
 
 void catalog_remove_orphans() {
   catalog_remove_gone();
+  Relation stretches = open_stretches(RowExclusiveLock);
   Relation upkeep = open_upkeep(RowExclusiveLock);
   Relation catalog = open_catalog(AccessShareLock);
   Size count = 0, room = 64;
@@ -141,9 +143,11 @@ void catalog_remove_orphans() {
     return true;
   });
   std::sort(known, known + count);
-  const bool any = remove_unknown(upkeep, known, count);
+  bool any = remove_unknown(upkeep, known, count);
+  any = remove_unknown(stretches, known, count) || any;
   table_close(catalog, AccessShareLock);
   table_close(upkeep, NoLock);
+  table_close(stretches, NoLock);
   if (any) CommandCounterIncrement();
 }
 
@@ -214,7 +218,7 @@ bool is_taken(Relation catalog, Oid relation, HeapTuple tuple) {
 void insert_renamed(Relation catalog, Oid relation, List* rows) {
   for (HeapTupleData* tuple : of_list<HeapTupleData>(rows)) {
     if (is_taken(catalog, relation, tuple)) {
-      upkeep_remove(id_of(tuple, RelationGetDescr(catalog)));
+      remove_beside(id_of(tuple, RelationGetDescr(catalog)));
     } else {
       CatalogTupleInsert(catalog, tuple);
     }
@@ -233,7 +237,7 @@ void catalog_follow_renames(Oid relation) {
     const Names columns = look_at_names(relation, row.columns);
     const Names references = look_at_names(relation, row.references);
     if (columns == Names::gone || references == Names::gone) {
-      delete_with_upkeep(catalog, tuple);
+      delete_whole(catalog, tuple);
       any = true;
       return true;
     }
@@ -243,7 +247,7 @@ void catalog_follow_renames(Oid relation) {
     any = true;
     HeapTuple follows = renamed_row(catalog, tuple, row);
     if (follows == nullptr) {
-      delete_with_upkeep(catalog, tuple);
+      delete_whole(catalog, tuple);
     } else {
       changed = lappend(changed, follows);
       delete_row(catalog, tuple);

@@ -3,6 +3,7 @@
 
 #include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
+#include "pg/catalog/stretches.h"
 
 extern "C" {
 #include "access/tableam.h"
@@ -73,7 +74,7 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   entry->request.seed_given = read(C::requested_seed, &entry->request.seed);
   columns_of(read, &entry->settings);
   columns_of(read, &entry->proof);
-  entry->has_stretches = !heap_attisnull(tuple, static_cast<int>(C::stretches), desc);
+  entry->has_stretches = !heap_attisnull(tuple, static_cast<int>(C::hash_seed), desc);
   read(C::as_fitted, &entry->fitted);
   return entry;
 }
@@ -150,9 +151,14 @@ void delete_row(Relation catalog, HeapTuple tuple) {
   if (delete_at(catalog, &tuple->t_self, true, &failure) != TM_Ok) raise_concurrent_update();
 }
 
-void delete_with_upkeep(Relation catalog, HeapTuple tuple) {
+void remove_beside(int64 id) {
+  upkeep_remove(id);
+  stretches_store(id, NIL);
+}
+
+void delete_whole(Relation catalog, HeapTuple tuple) {
   delete_row(catalog, tuple);
-  upkeep_remove(id_of(tuple, RelationGetDescr(catalog)));
+  remove_beside(id_of(tuple, RelationGetDescr(catalog)));
 }
 
 }  // namespace kde_pg

@@ -5,6 +5,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/catalog_rows.h"
 #include "pg/catalog/changed_databases.h"
+#include "pg/catalog/stretches.h"
 
 extern "C" {
 #include "catalog/indexing.h"
@@ -59,7 +60,8 @@ void columns_of(CatalogWriter& row, FitRecord* fit) {
   row(C::estimate_ms, &fit->estimate_ms);
   row(C::bandwidth_matrix, &fit->bandwidth_matrix);
   row(C::stored_rows, Or{&fit->stored_rows, int64{0}});
-  row(C::stretches, &fit->stretches);
+  auto seed = static_cast<int64>(fit->hash_seed);
+  if (fit->stretches != NIL) row(C::hash_seed, &seed);
 }
 
 // Replaces what change(&row) puts into an entry's row.
@@ -117,7 +119,7 @@ void check_alias(const DensityKey& key, const char* alias) {
 void remove_unusable(Relation catalog, const DensityKey& key) {
   for_rows_of(catalog, key.relation, nullptr, [&](HeapTuple tuple, const CatalogRow& row) {
     if (is_current(row) || !same_texts(row.key, key)) return true;
-    delete_with_upkeep(catalog, tuple);
+    delete_whole(catalog, tuple);
     return false;
   });
 }
@@ -169,6 +171,7 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   columns_of(row, &fit.proof);
   upkeep = {upkeep.density_id, upkeep.tid, record.counters, record.table_rows};
   upkeep_write(&upkeep);
+  stretches_store(upkeep.density_id, record.stretches);
   CatalogTupleInsert(catalog, row.make(RelationGetDescr(catalog)));
   KDE_FAULT("store.inserted");
   note_changed_densities();
@@ -204,8 +207,8 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   // What another server's files prove is nothing here.
   Proof none;
   changed(C::proof, &none);
-  bytea* no_bytes = nullptr;
-  changed(C::stretches, &no_bytes);
+  const char* no_seed = nullptr;
+  changed(C::hash_seed, &no_seed);
   if (alias_taken) {
     ereport(WARNING, (errmsg("the density of %s is restored without its name \"%s\"",
                              display_name(key), alias),
@@ -235,7 +238,7 @@ bool catalog_remove(const DensityKey& key) {
   if (old != nullptr) {
     delete_row(catalog, old);
     KDE_FAULT("remove.deleted");
-    upkeep_remove(id_of(old, RelationGetDescr(catalog)));
+    remove_beside(id_of(old, RelationGetDescr(catalog)));
   }
   table_close(catalog, NoLock);
   CommandCounterIncrement();

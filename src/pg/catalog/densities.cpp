@@ -6,8 +6,9 @@
 //                                 are to be restored; none where kde_aqp.dump_densities is off
 //   kde_aqp.stored()              what the materialized view kde_aqp.fitted is made of: what is in
 //                                 it, so that REFRESH MATERIALIZED VIEW changes nothing
+//   kde_aqp.stored_stretches()    the same of kde_aqp.fitted_stretches
 //
-// The last two have the columns of kde_aqp.density. The door's first is text, as a restore may not
+// Dumped and stored ones have the columns of kde_aqp.density. The door's first is text, as a restore may not
 // find the table; stored() has its OID there, dumped_densities() a regclass.
 //
 // That the first two leave out what the caller may not read, here and not in a WHERE, keeps its
@@ -16,8 +17,10 @@
 #include "pg/values/result_set.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/own_row.h"
 #include "pg/catalog/short_model.h"
 #include "pg/catalog/staleness.h"
+#include "pg/catalog/stretches.h"
 
 extern "C" {
 #include "utils/acl.h"
@@ -65,7 +68,7 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   // May tell of what its caller may not read.
   if (!has_role_of_owner(entry.key.relation))
     nulls[static_cast<int>(CatalogColumn::refresh_query) - 1] = true;
-  nulls[static_cast<int>(CatalogColumn::stretches) - 1] = true;
+  nulls[static_cast<int>(CatalogColumn::hash_seed) - 1] = true;
   int n = kCatalogColumns;
   const auto put = [&](bool known, Datum value) {
     values[n] = value;
@@ -98,12 +101,12 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   tuplestore_putvalues(out->rows, out->desc, values, nulls);
 }
 
-// Without the proof, and the stretches that need it: they are of this server's files. Of a table that
+// Without the proof, nor that there are stretches, which need it: they are of this server's files. Of a table that
 // is being dropped there would be a number, which is another's elsewhere.
 void put_dumped(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, void* state) {
   if (!is_readable(entry.key) || get_rel_name(entry.key.relation) == nullptr) return;
   int columns[] = {static_cast<int>(CatalogColumn::proof),
-                   static_cast<int>(CatalogColumn::stretches)};
+                   static_cast<int>(CatalogColumn::hash_seed)};
   Datum values[lengthof(columns)] = {};
   bool nulls[] = {true, true};
   tuple = heap_modify_tuple_by_cols(tuple, desc, lengthof(columns), columns, values, nulls);
@@ -145,6 +148,21 @@ Datum kde_dumped_densities(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   Output out = begin_output(fcinfo, kCatalogColumns);
   if (option_dump_densities) catalog_visit(GetActiveSnapshot(), put_dumped, &out);
+  PG_RETURN_NULL();
+}
+
+KDE_EXPORT(kde_stored_stretches);
+Datum kde_stored_stretches(PG_FUNCTION_ARGS) {
+  using namespace kde_pg;
+  Relation table = open_stretches(AccessShareLock);
+  const Output out = begin_output(fcinfo, RelationGetNumberOfAttributes(table));
+  const auto put = [&](HeapTuple row) {
+    CHECK_FOR_INTERRUPTS();
+    tuplestore_puttuple(out.rows, row);
+    return true;
+  };
+  for_rows(table, nullptr, nullptr, put, false);
+  table_close(table, AccessShareLock);
   PG_RETURN_NULL();
 }
 

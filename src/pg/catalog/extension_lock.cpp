@@ -115,7 +115,7 @@ void release_extension(Oid extension) {
 }
 
 Oid own_table_oid(OwnTable table) {
-  static constexpr const char* kNames[] = {"fitted", "upkeep", "density"};
+  static constexpr const char* kNames[] = {"fitted", "fitted_stretches", "upkeep", "density"};
   const Oid schema = get_namespace_oid("kde_aqp", true);
   return OidIsValid(schema) ? get_relname_relid(kNames[static_cast<int>(table)], schema)
                             : InvalidOid;
@@ -141,7 +141,7 @@ Oid catalog_oid() {
 bool catalog_is_installed() {
   const Oid extension = get_extension_oid("kde_aqp", true);
   if (!OidIsValid(extension)) return false;
-  for (const OwnTable table : {OwnTable::fitted, OwnTable::upkeep}) {
+  for (const OwnTable table : {OwnTable::fitted, OwnTable::fitted_stretches, OwnTable::upkeep}) {
     const Oid oid = own_table_oid(table);
     if (!OidIsValid(oid) || getExtensionOfObject(RelationRelationId, oid) != extension)
       return false;

@@ -24,9 +24,9 @@ Oid hold_extension_at_once();
 // What hold_extension_at_once() gave, before the transaction's end.
 void release_extension(Oid extension);
 
-// The extension's tables: kde_aqp.fitted, which is the catalog, kde_aqp.upkeep, and
-// kde_aqp.density, the catalog's door for dumps.
-enum class OwnTable { fitted, upkeep, density };
+// The extension's tables: kde_aqp.fitted, which is the catalog, kde_aqp.fitted_stretches beside it,
+// kde_aqp.upkeep, and kde_aqp.density, the catalog's door for dumps.
+enum class OwnTable { fitted, fitted_stretches, upkeep, density };
 
 // InvalidOid: it is not there.
 Oid own_table_oid(OwnTable table);

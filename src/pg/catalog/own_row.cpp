@@ -51,7 +51,8 @@ HeapTuple row_at(Relation table, ItemPointerData tid, AttrNumber id_column, int6
 Oid key_index_of(Relation table) {
   Oid index;
   if (table->rd_rel->relkind == RELKIND_MATVIEW) {
-    index = get_relname_relid("fitted_key", RelationGetNamespace(table));
+    index = get_relname_relid(psprintf("%s_key", RelationGetRelationName(table)),
+                              RelationGetNamespace(table));
   } else {
 #if PG_VERSION_NUM >= 180000
     index = RelationGetPrimaryKeyIndex(table, false);

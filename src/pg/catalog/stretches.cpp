@@ -1,31 +1,26 @@
-// See stretches.h.
+// Access to kde_aqp.fitted_stretches by the index of its key. The layout is that of the install script.
 #include "pg/catalog/stretches.h"
 
+#include "pg/catalog/catalog_rows.h"
+
 extern "C" {
-#include "access/detoast.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
 }
 
 namespace kde_pg {
 
-struct StretchReader::Entry {
-  Oid leaf;
-  BlockNumber first, end;
-  uint32 size;  // of the density with its length word; 0: none
-  uint64 at;    // behind the length word of the whole
-
-  Size hashes() const { return sizeof(uint64) * (end - first); }
-};
-
 namespace {
 
-struct Head {
-  uint32 version;
-  int32 size;
-  uint64 seed;
+enum Column {
+  kDensityId = 1,
+  kLeaf,
+  kFirstBlock,
+  kEndBlock,
+  kDensity,
+  kHashes,
+  kColumns = kHashes
 };
-constexpr uint32 kVersion = 1;
-// No fit makes as many.
-constexpr int32 kMostStretches = 4096;
 
 [[noreturn]] void raise_corrupted() {
   ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
@@ -34,76 +29,158 @@ constexpr int32 kMostStretches = 4096;
   pg_unreachable();
 }
 
-// Bytes [at, at + size), palloc'ed.
-char* slice_of(struct varlena* stored, Size at, Size size) {
-  struct varlena* out =
-      detoast_attr_slice(stored, static_cast<int32>(at), static_cast<int32>(size));
-  if (VARSIZE_ANY_EXHDR(out) != size) raise_corrupted();
-  return VARDATA_ANY(out);
+Size bytes_of_hashes(const Stretch& s) { return sizeof(uint64) * (s.end - s.first); }
+
+// Where a row's blocks are; false: it is damaged.
+bool read_place(HeapTuple row, TupleDesc desc, Stretch* out) {
+  RowReader read(row, desc);
+  int64 first = -1, end = -1;
+  if (!read(kLeaf, &out->leaf) || !read(kFirstBlock, &first) || !read(kEndBlock, &end) ||
+      first < 0 || first >= end || end > InvalidBlockNumber)
+    return false;
+  out->first = static_cast<BlockNumber>(first);
+  out->end = static_cast<BlockNumber>(end);
+  return true;
 }
 
 }  // namespace
 
-bytea* stretches_to_bytes(List* stretches) {
-  using Entry = StretchReader::Entry;
-  const int n = list_length(stretches);
-  if (n == 0 || n > kMostStretches) return nullptr;
-  auto* entry = static_cast<Entry*>(palloc0(sizeof(Entry) * static_cast<Size>(n)));
-  Size at = sizeof(Head) + sizeof(Entry) * static_cast<Size>(n);
-  for (int i = 0; i < n; ++i) {
-    const auto* of = static_cast<const KeptStretch*>(list_nth(stretches, i));
-    const Size size = of->density != nullptr ? VARSIZE(of->density) : 0;
-    entry[i] = {of->leaf, of->first, of->end, static_cast<uint32>(size), at};
-    at += size + entry[i].hashes();
+Relation open_stretches(LOCKMODE lock) {
+  return open_own_table(OwnTable::fitted_stretches, kColumns, lock);
+}
+
+StretchReader::StretchReader(Relation table, int64 id, uint64 seed, Snapshot snapshot)
+    : table_(table), id_(id), seed_(seed), snapshot_(snapshot) {
+  int room = 0;
+  const FirstColumn key = is_density(id);
+  for_rows(table, &key, snapshot, [&](HeapTuple row) {
+    add(row, &room);
+    return true;
+  });
+}
+
+void StretchReader::add(HeapTuple row, int* room) {
+  CHECK_FOR_INTERRUPTS();
+  if (size_ == *room) {
+    *room = Max(2 * *room, 64);
+    const Size size = sizeof(Entry) * static_cast<Size>(*room);
+    entry_ = static_cast<Entry*>(entry_ == nullptr ? palloc(size) : repalloc(entry_, size));
   }
-  if (!AllocSizeIsValid(VARHDRSZ + at)) return nullptr;
-  auto* out = static_cast<bytea*>(palloc(VARHDRSZ + at));
-  SET_VARSIZE(out, VARHDRSZ + at);
-  const Head head = {kVersion, n, static_cast<const KeptStretch*>(linitial(stretches))->seed};
-  memcpy(VARDATA(out), &head, sizeof head);
-  memcpy(VARDATA(out) + sizeof head, entry, sizeof(Entry) * static_cast<Size>(n));
-  for (int i = 0; i < n; ++i) {
-    const auto* of = static_cast<const KeptStretch*>(list_nth(stretches, i));
-    char* to = VARDATA(out) + entry[i].at;
-    if (of->density != nullptr) memcpy(to, of->density, entry[i].size);
-    memcpy(to + entry[i].size, of->hash, entry[i].hashes());
-  }
+  Stretch place = {};
+  if (!read_place(row, RelationGetDescr(table_), &place)) raise_corrupted();
+  const Entry* before = size_ > 0 ? &entry_[size_ - 1] : nullptr;
+  if (before != nullptr && before->leaf == place.leaf && before->end > place.first)
+    raise_corrupted();
+  entry_[size_++] = {place.leaf, place.first, place.end, row->t_self};
+}
+
+HeapTuple StretchReader::row(int i) const {
+  HeapTuple out = row_at(table_, entry_[i].tid, kDensityId, id_, snapshot_);
+  if (out == nullptr) raise_corrupted();
   return out;
 }
 
-StretchReader::StretchReader(struct varlena* stored) : stored_(stored) {
-  if (stored == nullptr) return;
-  Head head;
-  memcpy(&head, slice_of(stored, 0, sizeof head), sizeof head);
-  if (head.version != kVersion || head.size < 0 || head.size > kMostStretches) return;
-  size_ = head.size;
-  seed_ = head.seed;
-  const Size bytes = sizeof(Entry) * static_cast<Size>(size_);
-  auto* entry = static_cast<Entry*>(palloc(bytes));
-  memcpy(entry, slice_of(stored, sizeof head, bytes), bytes);
-  entry_ = entry;
+namespace {
+
+struct varlena* density_in(HeapTuple row, TupleDesc desc) {
+  struct varlena* stored = nullptr;
+  if (!RowReader(row, desc)(kDensity, &stored)) return nullptr;
+  return PG_DETOAST_DATUM_COPY(PointerGetDatum(stored));
 }
 
-Stretch StretchReader::stretch(int i) const {
-  return {entry_[i].leaf, entry_[i].first, entry_[i].end, false};
+const uint64* hashes_in(HeapTuple row, TupleDesc desc, const Stretch& of) {
+  struct varlena* stored = nullptr;
+  if (!RowReader(row, desc)(kHashes, &stored)) raise_corrupted();
+  const struct varlena* bytes = PG_DETOAST_DATUM_PACKED(PointerGetDatum(stored));
+  if (VARSIZE_ANY_EXHDR(bytes) != bytes_of_hashes(of)) raise_corrupted();
+  auto* out = static_cast<uint64*>(palloc(bytes_of_hashes(of)));
+  memcpy(out, VARDATA_ANY(bytes), bytes_of_hashes(of));
+  return out;
 }
+
+}  // namespace
 
 struct varlena* StretchReader::density(int i) const {
-  const Entry& e = entry_[i];
-  if (e.size == 0) return nullptr;
-  if (e.size < VARHDRSZ || e.at > MaxAllocSize || e.size > MaxAllocSize) raise_corrupted();
-  auto* out = static_cast<struct varlena*>(palloc(e.size));
-  memcpy(out, slice_of(stored_, e.at, e.size), e.size);
-  if (VARATT_IS_COMPRESSED(out) || VARSIZE_ANY(out) != e.size) raise_corrupted();
-  return out;
+  return density_in(row(i), RelationGetDescr(table_));
 }
 
 const uint64* StretchReader::hash(int i) const {
-  const Entry& e = entry_[i];
-  if (e.at > MaxAllocSize || e.size > MaxAllocSize || e.end < e.first) raise_corrupted();
-  auto* out = static_cast<uint64*>(palloc(e.hashes() + 1));
-  memcpy(out, slice_of(stored_, e.at + e.size, e.hashes()), e.hashes());
-  return out;
+  return hashes_in(row(i), RelationGetDescr(table_), stretch(i));
+}
+
+void StretchReader::fetch(KeptStretch* stretch) const {
+  HeapTuple found = row(stretch->number);
+  stretch->density = density_in(found, RelationGetDescr(table_));
+  stretch->hash = hashes_in(found, RelationGetDescr(table_), this->stretch(stretch->number));
+}
+
+void read_stretches(const RowVersion& version, int64 id, Snapshot snapshot,
+                    kde::FunctionRef<void(const StretchReader&)> visit) {
+  uint64 seed = 0;
+  if (!seed_of_stretches(version, id, snapshot, &seed)) return;
+  Relation table = open_stretches(AccessShareLock);
+  visit(StretchReader(table, id, seed, snapshot));
+  table_close(table, AccessShareLock);
+}
+
+namespace {
+
+HeapTuple row_to_store(int64 id, KeptStretch* stretch, TupleDesc desc) {
+  int64 first = stretch->first, end = stretch->end;
+  const Size size = bytes_of_hashes({stretch->leaf, stretch->first, stretch->end});
+  auto* hashes = static_cast<struct varlena*>(palloc(VARHDRSZ + size));
+  SET_VARSIZE(hashes, VARHDRSZ + size);
+  memcpy(VARDATA(hashes), stretch->hash, size);
+  RowWriter<kColumns> row;
+  row(kDensityId, &id);
+  row(kLeaf, &stretch->leaf);
+  row(kFirstBlock, &first);
+  row(kEndBlock, &end);
+  row(kDensity, &stretch->density);
+  row(kHashes, &hashes);
+  return row.make(desc);
+}
+
+}  // namespace
+
+void stretches_store(int64 id, List* stretches) {
+  Relation table = open_stretches(RowExclusiveLock);
+  const FirstColumn key = is_density(id);
+  int at = 0;
+  const int n = list_length(stretches);
+  const auto next_stored = [&]() -> const KeptStretch* {
+    while (at < n && static_cast<const KeptStretch*>(list_nth(stretches, at))->number < 0) ++at;
+    return at < n ? static_cast<const KeptStretch*>(list_nth(stretches, at)) : nullptr;
+  };
+  for_rows(table, &key, nullptr, [&](HeapTuple row) {
+    CHECK_FOR_INTERRUPTS();
+    const KeptStretch* kept = next_stored();
+    Stretch place = {};
+    const bool is_kept = kept != nullptr && read_place(row, RelationGetDescr(table), &place) &&
+                         place.leaf == kept->leaf && place.first == kept->first &&
+                         place.end == kept->end;
+    if (is_kept)
+      ++at;
+    else
+      delete_row(table, row);
+    return true;
+  });
+  if (next_stored() != nullptr) raise_concurrent_update();
+  MemoryContext each =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp stretch", ALLOCSET_DEFAULT_SIZES);
+  CatalogIndexState indexes = CatalogOpenIndexes(table);
+  for (KeptStretch* stretch : of_list<KeptStretch>(stretches)) {
+    if (stretch->number >= 0) continue;
+    MemoryContext caller = MemoryContextSwitchTo(each);
+    CatalogTupleInsertWithInfo(table, row_to_store(id, stretch, RelationGetDescr(table)), indexes);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(each);
+    CHECK_FOR_INTERRUPTS();
+  }
+  CatalogCloseIndexes(indexes);
+  MemoryContextDelete(each);
+  table_close(table, NoLock);
+  CommandCounterIncrement();
 }
 
 }  // namespace kde_pg

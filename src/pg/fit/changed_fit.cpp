@@ -99,7 +99,7 @@ class AddedEstimate final : public LineEstimate {
 // What is to be read, and what is left.
 struct Changes {
   List* gone = NIL;    // densities, struct varlena*
-  List* left = NIL;    // KeptStretch*
+  List* left = NIL;    // KeptStretch*, of which nothing is fetched
   List* wanted = NIL;  // KeptStretch*, without densities
   bool all = true;     // there is nothing beside the stretches
   double blocks = 0;   // of those wanted
@@ -119,15 +119,15 @@ Changes changes_of(const Proof& then, const Proof& now, const StretchReader& kep
     if (!found.is_kept(i)) continue;
     covered += s.end - s.first;
     auto* stretch = static_cast<KeptStretch*>(palloc0(sizeof(KeptStretch)));
-    *stretch = {s.leaf, s.first, s.end, kept.density(found.number[i]), kept.seed(), nullptr, false};
+    *stretch = {s.leaf, s.first, s.end, nullptr, kept.seed(), nullptr, false, found.number[i]};
     if (!s.changed) {
-      stretch->hash = kept.hash(found.number[i]);
       out.left = lappend(out.left, stretch);
       continue;
     }
-    if (stretch->density != nullptr) out.gone = lappend(out.gone, stretch->density);
-    stretch->density = nullptr;
+    struct varlena* density = kept.density(found.number[i]);
+    if (density != nullptr) out.gone = lappend(out.gone, density);
     if (s.gone) continue;
+    stretch->number = -1;
     stretch->end = Min(s.end, find_leaf(now, s.leaf)->blocks);
     if (stretch->first >= stretch->end) continue;
     out.blocks += stretch->end - stretch->first;
@@ -181,53 +181,71 @@ bool read_all(const char* why) {
   return false;
 }
 
-// Adds what there is; false: it cannot be told exactly. Raises other errors.
-bool add(AddedEstimate* sum, struct varlena* density, const kde::GridCells::Without& without = {}) {
+// Adds what there is. Null, or why it cannot be told exactly. Raises other errors.
+const char* add(AddedEstimate* sum, struct varlena* density,
+                const kde::GridCells::Without& without = {}) {
   const kde::Status status = sum->add(*header_of(density), without);
   if (status.code == kde::Code::too_large || status.code == kde::Code::invalid_format)
-    return read_all(status.message);
+    return pstrdup(status.message);
   check_status(status, "add up densities");
-  return true;
+  return nullptr;
 }
 
-const kde::Header** headers_of(List* stretches, int* n) {
+const kde::Header** headers_of(List* densities) {
   auto** out = static_cast<const kde::Header**>(
-      palloc(sizeof(kde::Header*) * static_cast<Size>(list_length(stretches) + 1)));
-  for (const KeptStretch* stretch : of_list<const KeptStretch>(stretches))
-    if (stretch->density != nullptr) out[(*n)++] = header_of(stretch->density);
+      palloc(sizeof(kde::Header*) * static_cast<Size>(list_length(densities) + 1)));
+  int n = 0;
+  for (struct varlena* density : of_list<struct varlena>(densities)) out[n++] = header_of(density);
   return out;
 }
 
-// The whole as it is now. Null: it cannot be told.
+std::span<const kde::Header* const> span_of(List* densities) {
+  return {headers_of(densities), static_cast<Size>(list_length(densities))};
+}
+
+List* densities_of(List* stretches) {
+  List* out = NIL;
+  for (const KeptStretch* stretch : of_list<const KeptStretch>(stretches))
+    if (stretch->density != nullptr) out = lappend(out, stretch->density);
+  return out;
+}
+
+// A density then without those that are gone, and with those that came. others: of what is in it
+// beside the former, all of it or some. Null: *why it cannot be told.
 AddedEstimate* add_up(const DensityRequest& request, MemoryContext context, struct varlena* then,
-                      const Changes& changes, List* came) {
+                      List* gone, List* came, List* others, bool all, const char** why) {
   auto* sum = Owned<AddedEstimate>::create(context, request, context);
-  auto** gone = static_cast<const kde::Header**>(
-      palloc(sizeof(kde::Header*) * static_cast<Size>(list_length(changes.gone) + 1)));
-  Size taken = 0;
-  for (struct varlena* density : of_list<struct varlena>(changes.gone))
-    gone[taken++] = header_of(density);
-  int known = 0;
-  List* others = list_concat(list_copy(changes.left), came);
-  const kde::Header** other = headers_of(others, &known);
   const kde::Control control = begin_core_work(1);
-  const kde::GridCells::Without without = {
-      {gone, taken}, {other, static_cast<Size>(known)}, changes.all, &control};
-  if (!add(sum, then, without)) return nullptr;
-  for (const KeptStretch* stretch : of_list<const KeptStretch>(came)) {
+  *why = add(sum, then, {span_of(gone), span_of(list_concat_copy(others, came)), all, &control});
+  for (struct varlena* density : of_list<struct varlena>(came)) {
     CHECK_FOR_INTERRUPTS();
-    if (stretch->density != nullptr && !add(sum, stretch->density)) return nullptr;
+    if (*why == nullptr) *why = add(sum, density);
   }
-  return sum;
+  return *why == nullptr ? sum : nullptr;
+}
+
+// The whole as it is now. Those that are left are looked at where a least or greatest value went, and
+// did not come again. Null: *why it cannot be told.
+AddedEstimate* add_up(const DensityRequest& request, MemoryContext context, struct varlena* then,
+                      const Changes& changes, List* came, const StretchReader& kept,
+                      const char** why) {
+  AddedEstimate* sum = add_up(request, context, then, changes.gone, came, NIL, false, why);
+  if (sum != nullptr || changes.gone == NIL) return sum;
+  List* others = NIL;
+  for (const KeptStretch* stretch : of_list<const KeptStretch>(changes.left))
+    if (struct varlena* density = kept.density(stretch->number)) others = lappend(others, density);
+  return add_up(request, context, then, changes.gone, came, others, changes.all, why);
 }
 
 // One of both, whose densities are added; null: they cannot be.
 KeptStretch* merged(const DensityRequest& request, const ColumnTypes& types,
-                    const kde::ReadShare& read, MemoryContext context, const KeptStretch& a,
-                    const KeptStretch& b) {
+                    const kde::ReadShare& read, MemoryContext context, const StretchReader& kept,
+                    KeptStretch a, KeptStretch b) {
+  for (KeptStretch* of : {&a, &b})
+    if (of->number >= 0) kept.fetch(of);
   auto* out = static_cast<KeptStretch*>(palloc(sizeof(KeptStretch)));
   *out = {a.leaf, a.first, b.end, a.density != nullptr ? a.density : b.density,
-          a.seed, nullptr, false};
+          a.seed, nullptr, false, -1};
   const Size blocks_of_a = a.end - a.first, blocks_of_b = b.end - b.first;
   auto* hash = static_cast<uint64*>(palloc(sizeof(uint64) * (blocks_of_a + blocks_of_b)));
   memcpy(hash, a.hash, sizeof(uint64) * blocks_of_a);
@@ -237,7 +255,7 @@ KeptStretch* merged(const DensityRequest& request, const ColumnTypes& types,
   DensityRequest own = request;
   own.bytes = finer_bytes_of(*out);
   auto* sum = Owned<AddedEstimate>::create(context, own, context);
-  if (!add(sum, a.density) || !add(sum, b.density)) return nullptr;
+  if (add(sum, a.density) != nullptr || add(sum, b.density) != nullptr) return nullptr;
   const kde::Control control = begin_core_work(1);
   sum->check(sum->finish(control));
   sum->check(sum->fit(types, read, chosen_engine(), control));
@@ -249,7 +267,7 @@ KeptStretch* merged(const DensityRequest& request, const ColumnTypes& types,
 }  // namespace
 
 // In their order, those that follow each other put together where that is better.
-List* Road::put_together(List* stretches, double blocks) const {
+List* Road::put_together(List* stretches, double blocks, const StretchReader& kept) const {
   const BlockNumber longest = longest_stretch(blocks);
   list_sort(stretches, compare_stretches);
   List* out = NIL;
@@ -268,7 +286,7 @@ List* Road::put_together(List* stretches, double blocks) const {
       const auto* before = static_cast<const KeptStretch*>(llast(out));
       KeptStretch* both =
           are_better_one(*before, *stretch, end, longest)
-              ? merged(*request_, types_, reading_.result, context_, *before, *stretch)
+              ? merged(*request_, types_, reading_.result, context_, kept, *before, *stretch)
               : nullptr;
       if (both != nullptr) {
         llast(out) = both;
@@ -306,12 +324,14 @@ bool Road::read_changed(Relation relation, const StoredDensity& stored, const St
     fit_stretch(roads, 1, relation, *stretch);
   reading_.result.snapshot = nullptr;
   stretches_of_column_ = NIL;
-  AddedEstimate* sum = add_up(*request_, context_, stored.value, changes, stretches_);
+  const char* why = nullptr;
+  AddedEstimate* sum =
+      add_up(*request_, context_, stored.value, changes, densities_of(stretches_), kept, &why);
   if (sum == nullptr) {
     stretches_ = NIL;
-    return false;
+    return read_all(why);
   }
-  stretches_ = put_together(list_concat(changes.left, stretches_), blocks);
+  stretches_ = put_together(list_concat(changes.left, stretches_), blocks, kept);
   estimate_ = sum;
   return true;
 }

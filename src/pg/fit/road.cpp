@@ -366,7 +366,9 @@ void Road::store(const DensityRequest& request, const Estimate& estimate, List* 
   fit->blocks_read = scan().blocks_read;
   record.request = request.asked;
   record.proof = scan().proof;
-  record.stretches = has_no_stretches_ ? nullptr : stretches_to_bytes(stretches);
+  if (!has_no_stretches_ && list_length(stretches) <= kMostStretches) record.stretches = stretches;
+  if (record.stretches != NIL)
+    record.hash_seed = static_cast<const KeptStretch*>(linitial(record.stretches))->seed;
   record.counters = counters_;
   record.scan_ms = scan_ms_;
   record.select_ms += chosen_.abandoned_ms;

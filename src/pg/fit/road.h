@@ -88,7 +88,7 @@ class Road {
   static void fit_stretch(Road* const* roads, int n, Relation relation, const KeptStretch& stretch);
   bool read_changed(Relation relation, const StoredDensity& stored, const StretchReader& kept,
                     const Proof& now);
-  List* put_together(List* stretches, double blocks) const;
+  List* put_together(List* stretches, double blocks, const StretchReader& kept) const;
   bool has_exact_sums() const { return estimate_->sums().sums > 0; }
   void fit_alone();
   void store(const DensityRequest& request, const Estimate& estimate, List* stretches,

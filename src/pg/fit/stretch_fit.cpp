@@ -23,7 +23,7 @@ constexpr BlockNumber kGrowth = 4;
 
 KeptStretch* new_stretch(Oid leaf, BlockNumber first, BlockNumber end) {
   auto* out = static_cast<KeptStretch*>(palloc0(sizeof(KeptStretch)));
-  *out = {leaf, first, end, nullptr, 0, nullptr, false};
+  *out = {leaf, first, end, nullptr, 0, nullptr, false, -1};
   return out;
 }
 

@@ -61,10 +61,14 @@ class Finding {
     out_.are_all = true;
     for (int i = 0, k = 0; i < proof_.leaves; ++i) {
       const ProofLeaf& leaf = proof_.leaf[i];
-      BlockNumber end = leaf.blocks;
-      const bool has_own = k < kept_.size() && kept_.stretch(k).leaf == leaf.relation;
-      if ((has_own ? kept_.stretch(k).first : end) > 0) out_.are_all = false;
-      for (; k < kept_.size() && kept_.stretch(k).leaf == leaf.relation; ++k) {
+      BlockNumber end = 0;
+      const auto is_own = [&] {
+        return k < kept_.size() && kept_.stretch(k).leaf == leaf.relation;
+      };
+      if (!is_own()) end = leaf.blocks;
+      if (end > 0) out_.are_all = false;
+      for (; is_own(); ++k) {
+        if (kept_.stretch(k).first != end) out_.are_all = false;
         add(kept_.stretch(k), k);
         end = kept_.stretch(k).end;
       }
