@@ -297,6 +297,7 @@ class GridCells {
   void agree(int k, int decimals, double origin);
   class DensityReader;
   Status agree_with(const Header& density, int k);
+  Status reserve(const std::vector<GridEntry>& cells);
   Status take_out(const Header& density, const Without& without, CellList* list);
 
   Memory memory_ = {};

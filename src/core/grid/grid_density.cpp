@@ -404,6 +404,7 @@ Status GridCells::add(const Header& density, const Without& without) {
       if (Status s = take_out(density, without, &list); !s.ok()) return s;
     const auto cells = list.entries.size();
     if (Status s = reader.read(true, &list); !s.ok()) return s;
+    if (Status s = reserve(list.entries); !s.ok()) return s;
     for (std::size_t i = 0; i < list.entries.size(); ++i) {
       if (i >= cells && density.has_exact_ends())
         if (Status s = keep_also({&list.entries[i].x, 1}); !s.ok()) return s;

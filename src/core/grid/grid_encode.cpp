@@ -146,10 +146,12 @@ class GridEncoder::Part {
   }
 
   // header: of the list. rows_share: 0: as they are. rounded: how far what was added may be off.
-  DensityBytes pack(Header header, double rows_share, double rounded) const {
+  // *planned: as planned_bytes().
+  DensityBytes pack(Header header, double rows_share, double rounded, std::size_t* planned) const {
     HistogramPacking packing(header);
     const bool fits = is_whole();
-    packing.plan(steps_, unit(), rows_share);
+    *planned = sizeof(Header) + 2 * sizeof(double) * atom_value_.size() +
+               packing.plan(steps_, unit(), rows_share);
     packing.pack();
     header.cell_rows = sum_.value();
     // What doubles have not.
@@ -187,22 +189,25 @@ class GridEncoder::Part {
 struct GridEncoder::Packed {
   std::size_t most;
   std::vector<DensityBytes>* out;
-  std::size_t bytes = 0;
+  bool to_try;  // it fits where it is planned to
+  std::size_t bytes = 0, planned = 0;
   bool fits = true;
 
   bool wants_errors(const Header& h) const { return out != nullptr && !h.has_exact_ends(); }
   // rounded: how far it may be off that comes from elsewhere.
   std::size_t add(const Part& part, const Header& header, double rows_share, double rounded) {
-    std::size_t size;
+    std::size_t own = 0, size = 0;
     if (out != nullptr) {
-      out->push_back(part.pack(header, rows_share, rounded));
+      out->push_back(part.pack(header, rows_share, rounded, &own));
       size = aligned(out->back().size());
     } else {
-      size = aligned(part.planned_bytes(header, rows_share));
+      own = part.planned_bytes(header, rows_share);
     }
+    own = aligned(own);
     bytes += size;
-    const std::size_t rounding = out != nullptr ? 0 : size / kPlanned;
-    fits = fits && bytes <= most && size <= kMostListBytes - rounding;
+    planned += own;
+    fits = fits && (to_try ? planned <= most && own <= kMostListBytes - own / kPlanned
+                           : bytes <= most && size <= kMostListBytes);
     return size;
   }
 };
@@ -479,9 +484,9 @@ bool GridEncoder::cut_into(const GridCut& cut, std::size_t most_cells) {
 
 // The bytes of the column's list and of the measures; 0 for more than so many, or for a list longer
 // than blocks can tell places in. out: these, of each measure its header and its parts; null: they
-// are not wanted, and the bytes are as planned.
-std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) {
-  Packed packed{most, out};
+// are not wanted. to_try: the bytes are as planned.
+std::size_t GridEncoder::pack(std::size_t most, bool to_try, std::vector<DensityBytes>* out) {
+  Packed packed{most, out, to_try};
   number_ends();
   Part rows(*this);
   for (const Cell& cell : cut_) {
@@ -496,7 +501,8 @@ std::size_t GridEncoder::pack(std::size_t most, std::vector<DensityBytes>* out) 
           : 0;
   packed.add(rows, header_, share_of_rounding(), rows_error_ + within);
   for (int k = 0; k < cells_.measures() && packed.fits; ++k) pack_measure(k, &packed);
-  return packed.fits ? packed.bytes : 0;
+  if (!packed.fits) return 0;
+  return to_try ? packed.planned : packed.bytes;
 }
 
 // Where ends are not exact, neither are counts: they are rounded.
@@ -559,6 +565,7 @@ void GridEncoder::pack_measure(int k, Packed* packed) {
   const std::size_t front = packed->out != nullptr ? packed->out->size() : 0;
   if (packed->out != nullptr) packed->out->emplace_back(sizeof m);
   packed->bytes += sizeof m;
+  packed->planned += sizeof m;
   for (int p = 0; p < kMeasureParts && packed->fits; ++p) {
     // Where none is NULL the column's own list counts them, if it does count.
     if (p == 0 && !has_nulls_[k] && sampled_ == nullptr) continue;
@@ -654,9 +661,12 @@ std::size_t GridEncoder::bytes_of(const GridCut& cut, std::size_t most) {
   if (!planned_ || !(planned_->cut == cut)) {
     planned_.reset();
     if (!cut_into(cut, 8 * most / kLeastBitsOfCell)) return most + 1;
-    const std::size_t bytes = pack(most, nullptr);
+    // All that there is is written where it fits; but for values that are to get a lattice.
+    const bool is_to_write = cut.limit == 0 && !(has_all_values() && of_values_);
+    std::vector<DensityBytes> lists;
+    const std::size_t bytes = pack(most, true, is_to_write ? &lists : nullptr);
     if (bytes == 0) return most + 1;
-    planned_ = {cut, bytes};
+    planned_ = {cut, bytes, std::move(lists)};
   }
   return std::min(planned_->bytes, most + 1);
 }
@@ -719,11 +729,16 @@ void GridEncoder::find_limit(std::size_t budget, int trials, GridCut* cut) {
 
 Status GridEncoder::write(const GridCut& cut, DensityBytes* density) {
   if (is_stopped()) return cancelled();
-  planned_.reset();
-  cut_into(cut, std::numeric_limits<std::size_t>::max());
-  if (has_all_values() && of_values_) header_ = *of_values_;
   std::vector<DensityBytes> lists;
-  const std::size_t bytes = pack(std::numeric_limits<std::size_t>::max(), &lists);
+  std::size_t bytes = 0;
+  if (planned_ && planned_->cut == cut) lists = std::move(planned_->lists);
+  planned_.reset();
+  for (const DensityBytes& list : lists) bytes += aligned(list.size());
+  if (lists.empty()) {
+    cut_into(cut, std::numeric_limits<std::size_t>::max());
+    if (has_all_values() && of_values_) header_ = *of_values_;
+    bytes = pack(std::numeric_limits<std::size_t>::max(), false, &lists);
+  }
   if (bytes == 0)
     return Status::error(Code::too_large, "cells of the column take more than %zu bytes",
                          kMostListBytes);

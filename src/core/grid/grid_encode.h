@@ -133,7 +133,7 @@ class GridEncoder {
   std::int64_t key_of_end(double x) const;
   void number_ends();
   void find_limit(std::size_t budget, int trials, GridCut* cut);
-  std::size_t pack(std::size_t most, std::vector<DensityBytes>* out);
+  std::size_t pack(std::size_t most, bool to_try, std::vector<DensityBytes>* out);
   void pack_measure(int k, Packed* packed);
   double share_of_rounding() const;
   Status check_finite() const;
@@ -167,6 +167,7 @@ class GridEncoder {
   struct Planned {
     GridCut cut;
     std::size_t bytes;
+    std::vector<DensityBytes> lists;  // if they are written
   };
   std::optional<Planned> planned_;  // of what cut_ is
   std::size_t ranges_ = 0;

@@ -421,6 +421,16 @@ Status GridCells::add_cell(const GridEntry& cell, double* slot) {
   return Status::success();
 }
 
+// Room for most of those, which are of one level.
+Status GridCells::reserve(const std::vector<GridEntry>& cells) {
+  if (cells.empty() || size() > 0) return Status::success();
+  const int level = cells[cells.size() / 2].level;
+  GridTable* table = &table_;
+  if (level > level_)
+    if (Status s = table_of(level, &table); !s.ok()) return s;
+  return table->reserve(memory_, std::min(cells.size(), 2 * most_));
+}
+
 Status GridCells::add_cells_of(const Level& from) {
   for (std::size_t i = 0; i < from.table.slots(); ++i) {
     if (!from.table.is_used(i)) continue;
