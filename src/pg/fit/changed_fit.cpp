@@ -20,6 +20,8 @@
 #include "pg/read/row_reader.h"
 #include "pg/type/density_datum.h"
 
+#include <algorithm>
+
 extern "C" {
 #include "access/table.h"
 #include "catalog/pg_inherits.h"
@@ -144,15 +146,16 @@ bool are_leaves_of(const Proof& now, const Proof& then, const ChangedStretches& 
     if (!found.stretch[i].gone && found.stretch[i].end > found.stretch[i].first &&
         find_leaf(now, found.stretch[i].leaf) == nullptr)
       return false;
-  for (int i = 0; i < now.leaves; ++i) {
-    const ProofLeaf* before = find_leaf(then, now.leaf[i].relation);
-    bool is = now.leaf[i].blocks == 0 || (before != nullptr && before->file == now.leaf[i].file);
-    for (int k = 0; !is && k < found.n; ++k)
-      is = found.stretch[k].leaf == now.leaf[i].relation && found.is_new(k) &&
-           found.stretch[k].first == 0;
-    if (!is) return false;
-  }
-  return true;
+  auto* whole = static_cast<Oid*>(palloc(sizeof(Oid) * static_cast<Size>(found.n + 1)));
+  Size size = 0;
+  for (int i = 0; i < found.n; ++i)
+    if (found.is_new(i) && found.stretch[i].first == 0) whole[size++] = found.stretch[i].leaf;
+  std::sort(whole, whole + size);
+  return std::all_of(now.leaf, now.leaf + now.leaves, [&](const ProofLeaf& leaf) {
+    const ProofLeaf* before = find_leaf(then, leaf.relation);
+    return leaf.blocks == 0 || (before != nullptr && before->file == leaf.file) ||
+           std::binary_search(whole, whole + size, leaf.relation);
+  });
 }
 
 // Whether rows of all of them are read without a query.
