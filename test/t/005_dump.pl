@@ -112,6 +112,10 @@ create_database('plain', 20);
 $node->command_ok([ 'psql', @owner, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$directory/plain.sql",
     '-d', 'plain' ], 'restore of a plain dump');
 check_restored('plain', 'plain');
+is($node->safe_psql('source', 'SELECT count(*) > 0 FROM kde_aqp.fitted_stretches')
+    . $node->safe_psql('plain', 'SELECT count(*) FROM kde_aqp.fitted_stretches FULL JOIN kde_aqp.fitted ON id = density_id
+        WHERE hash_seed IS NOT NULL OR density_id IS NOT NULL'),
+  't0', 'what is kept of stretches of blocks is in no dump');
 
 # Custom format, restored by two processes
 $node->command_ok([ 'pg_dump', @owner, '-Fc', '-f', "$directory/custom.dump", 'source' ],

@@ -137,12 +137,13 @@ is(ask_cluster($new, 'sales', q{
      SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'kde_aqp.density'::regclass ORDER BY tgname;
      SELECT count(*) > 0 FROM pg_init_privs WHERE objoid = 'kde_aqp.density'::regclass;
      SELECT 'kde_aqp.density'::regclass = ANY (extconfig) FROM pg_extension WHERE extname = 'kde_aqp';
+     SELECT last_value >= (SELECT max(id) FROM kde_aqp.fitted) FROM kde_aqp.density_id;
      SET client_min_messages = warning;
      DROP EXTENSION kde_aqp CASCADE;
      SELECT count(*) FROM pg_proc WHERE proname ~ '^(kde|approx)_';
      CREATE EXTENSION kde_aqp;
      SELECT seed FROM kde_fit('t', 'w', seed => 21);}),
-  "A\nA\nA\nt\nt\n0\n21", 'pg_upgrade: the extension is whole');
+  "A\nA\nA\nt\nt\nt\n0\n21", 'pg_upgrade: the extension is whole');
 $new->stop;
 
 done_testing();

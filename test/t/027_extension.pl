@@ -32,7 +32,7 @@ $node->safe_psql('defaults', 'CREATE EXTENSION kde_aqp SCHEMA aqp', @owner);
 is($node->safe_psql('defaults', q{
      SELECT c.relname, a.amname FROM pg_class AS c JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
        AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' JOIN pg_am AS a ON a.oid = c.relam
-     WHERE c.relkind IN ('r', 'm') ORDER BY 1}), "density|heap\nfitted|heap\nupkeep|heap", 'heaps');
+     WHERE c.relkind IN ('r', 'm') ORDER BY 1}), "density|heap\nfitted|heap\nfitted_stretches|heap\nupkeep|heap", 'heaps');
 my (undef, $answers, $err) = $node->psql('defaults', q{
   CREATE TABLE aqp.mine (v integer); ALTER TABLE aqp.mine RENAME v TO w; DROP TABLE aqp.mine;
   SELECT count(*) FROM kde_aqp.dumped_densities(); SELECT count(*) FROM kde_aqp.readable_densities();
