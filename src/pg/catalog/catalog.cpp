@@ -5,6 +5,7 @@
 #include "pg/base/text_list.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/catalog_rows.h"
+#include "pg/catalog/stretches.h"
 
 extern "C" {
 #include "access/tableam.h"
@@ -105,17 +106,19 @@ bool catalog_sees(const RowVersion& version, Snapshot snapshot) {
   return sees;
 }
 
-bool seed_of_stretches(const RowVersion& version, int64 id, Snapshot snapshot, uint64* seed) {
+void read_stretches(const RowVersion& version, int64 id, Snapshot snapshot,
+                    kde::FunctionRef<void(const StretchReader&)> visit) {
   Relation catalog = open_catalog(AccessShareLock);
   HeapTuple row = file_of(catalog) == version.file
-                      ? row_at(catalog, version.tid, static_cast<AttrNumber>(C::id), id, snapshot)
+                      ? row_at(catalog, version.tid, kIdNumber, id, snapshot)
                       : nullptr;
-  int64 stored = 0;
-  const bool any =
-      row != nullptr && RowReader(row, RelationGetDescr(catalog))(C::hash_seed, &stored);
+  int64 seed = 0;
+  const bool any = row != nullptr && RowReader(row, RelationGetDescr(catalog))(C::hash_seed, &seed);
   table_close(catalog, AccessShareLock);
-  *seed = static_cast<uint64>(stored);
-  return any;
+  if (!any) return;
+  Relation table = open_stretches(AccessShareLock);
+  visit(StretchReader(table, id, static_cast<uint64>(seed), snapshot));
+  table_close(table, AccessShareLock);
 }
 
 List* catalog_list(Oid relation, Snapshot snapshot) {

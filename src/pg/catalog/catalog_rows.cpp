@@ -139,18 +139,6 @@ void put_key(CatalogWriter* row, const DensityKey& key) {
   (*row)(C::groups, &groups);
 }
 
-void raise_concurrent_update() {
-  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("could not serialize access due to concurrent update"),
-                  errhint("The transaction might succeed if retried.")));
-  pg_unreachable();
-}
-
-void delete_row(Relation catalog, HeapTuple tuple) {
-  TM_FailureData failure;
-  if (delete_at(catalog, &tuple->t_self, true, &failure) != TM_Ok) raise_concurrent_update();
-}
-
 void remove_beside(int64 id) {
   upkeep_remove(id);
   stretches_store(id, NIL);

@@ -56,10 +56,6 @@ void columns_of(Row& row, Proof* proof) {
   row(CatalogColumn::as_of, Or{&proof->as_of, TimestampTz{0}});
 }
 
-// The seed of a density's stretches (stretches.h), if the snapshot sees that version of its row and
-// some are kept.
-bool seed_of_stretches(const RowVersion& version, int64 id, Snapshot snapshot, uint64* seed);
-
 // From a key with its analysed references.
 void put_key(CatalogWriter* row, const DensityKey& key);
 
@@ -87,14 +83,9 @@ HeapTuple row_of(Relation catalog, const CatalogEntry& entry, Snapshot snapshot)
 // was made anew.
 HeapTuple locked_row(Relation catalog, const CatalogEntry& entry);
 
-// Rows are written under locks that exclude each other (a key's lock, the table's in DDL), so only
-// a change by SQL to the catalog itself can come between: error 40001.
-void delete_row(Relation catalog, HeapTuple tuple);
-// And what is kept beside it.
+// A row, and what is kept beside it.
 void delete_whole(Relation catalog, HeapTuple tuple);
 // What other tables have of a density: upkeep, stretches.
 void remove_beside(int64 id);
-// Error 40001.
-[[noreturn]] void raise_concurrent_update();
 
 }  // namespace kde_pg

@@ -64,4 +64,16 @@ Oid key_index_of(Relation table) {
   return index;
 }
 
+void raise_concurrent_update() {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("could not serialize access due to concurrent update"),
+                  errhint("The transaction might succeed if retried.")));
+  pg_unreachable();
+}
+
+void delete_row(Relation table, HeapTuple tuple) {
+  TM_FailureData failure;
+  if (delete_at(table, &tuple->t_self, true, &failure) != TM_Ok) raise_concurrent_update();
+}
+
 }  // namespace kde_pg

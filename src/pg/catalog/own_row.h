@@ -147,6 +147,11 @@ class RowWriter {
 HeapTuple row_at(Relation table, ItemPointerData tid, AttrNumber id_column, int64 id,
                  Snapshot snapshot);
 
+// Rows are written under locks that exclude each other (a key's lock, the table's in DDL), so only
+// a change by SQL to the table itself can come between: error 40001.
+void delete_row(Relation table, HeapTuple tuple);
+[[noreturn]] void raise_concurrent_update();
+
 // The index of a table's key.
 Oid key_index_of(Relation table);
 

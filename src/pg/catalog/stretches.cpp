@@ -1,7 +1,8 @@
 // Access to kde_aqp.fitted_stretches by the index of its key. The layout is that of the install script.
 #include "pg/catalog/stretches.h"
 
-#include "pg/catalog/catalog_rows.h"
+#include "pg/catalog/extension_lock.h"
+#include "pg/catalog/own_row.h"
 
 extern "C" {
 #include "access/xact.h"
@@ -112,15 +113,6 @@ void StretchReader::fetch(KeptStretch* stretch) const {
   HeapTuple found = row(stretch->number);
   stretch->density = density_in(found, RelationGetDescr(table_));
   stretch->hash = hashes_in(found, RelationGetDescr(table_), this->stretch(stretch->number));
-}
-
-void read_stretches(const RowVersion& version, int64 id, Snapshot snapshot,
-                    kde::FunctionRef<void(const StretchReader&)> visit) {
-  uint64 seed = 0;
-  if (!seed_of_stretches(version, id, snapshot, &seed)) return;
-  Relation table = open_stretches(AccessShareLock);
-  visit(StretchReader(table, id, seed, snapshot));
-  table_close(table, AccessShareLock);
 }
 
 namespace {
