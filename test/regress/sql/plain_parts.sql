@@ -70,7 +70,7 @@ END $$;
 VACUUM ANALYZE trip;
 SELECT count((kde_fit('trip', c, sample_rows => -1, group_by => g, measures => array_remove('{fare,qty}', c))).rows) AS fitted
 FROM unnest('{at,qty,fare,dist}'::text[]) AS c, unnest('{NULL,"region, status"}'::text[]) AS g;
-SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities;
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities_full WHERE relation = 'trip'::regclass;
 SET kde_aqp.approximate_notice = off;
 \getenv statements KDE_AQP_STATEMENTS
 \if :{?statements}
