@@ -121,14 +121,16 @@ void check_foreign(const kde::Status& status) {
 
 // ------------------------------------------------------------------------------------ its bytes
 
-// In the state's own memory. Settles it.
+// In the state's own memory, also what it frees again: since 17 a sort that asks for them has memory of
+// which nothing can be freed. Settles it.
 struct varlena* write_state(AggregateState* state) {
   merge_waiting(state);
   check_status(state->cells->settle(), kAdding);
   const Size cells = state->cells->serialized_size();
   const Size groups = state->groups != nullptr ? state->groups->serialized_size() : 0;
   const Size size = sizeof(SerialHeader) + cells + groups;
-  auto* words = static_cast<char*>(palloc0(size));
+  MemoryContext context = state->header.eoh_context;
+  auto* words = static_cast<char*>(MemoryContextAllocZero(context, size));
   auto* header = reinterpret_cast<SerialHeader*>(words);
   header->bytes = state->settings.bytes;
   header->type = static_cast<uint8>(state->settings.type);
@@ -144,7 +146,7 @@ struct varlena* write_state(AggregateState* state) {
   if (state->groups != nullptr) state->groups->serialize(at + cells);
   const Size front = VARHDRSZ + sizeof kVersion;
   const Size packed = front + kde::packed_size({words, size});
-  auto* out = static_cast<char*>(MemoryContextAlloc(state->header.eoh_context, packed));
+  auto* out = static_cast<char*>(MemoryContextAlloc(context, packed));
   SET_VARSIZE(out, packed);
   memcpy(out + VARHDRSZ, &kVersion, sizeof kVersion);
   kde::pack_words({words, size}, out + front);
