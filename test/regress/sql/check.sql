@@ -213,7 +213,9 @@ DROP TABLE "odd
 name";
 
 -- ------------------------------------------------------------------------------------------ never vacuumed
-CREATE TABLE wide WITH (autovacuum_enabled = false) AS SELECT i AS v, repeat('x', 2000) AS w FROM generate_series(1, 600) AS i;
+-- Inserted: CREATE TABLE AS extends the file by several blocks at a time since 16.
+CREATE TABLE wide (v integer, w text) WITH (autovacuum_enabled = false);
+INSERT INTO wide SELECT i, repeat('x', 2000) FROM generate_series(1, 600) AS i;
 SELECT rows FROM kde_fit('wide', 'v', sample_rows => -1);
 SELECT kde_set_plain_sql('wide.v', true);
 SELECT * FROM problems();

@@ -5,7 +5,9 @@
 SET search_path = public;
 CREATE SCHEMA plain_sql_plans;
 SET search_path = plain_sql_plans, public;
-CREATE TABLE sales AS
+-- Inserted: CREATE TABLE AS extends the file by several blocks at a time since 16.
+CREATE TABLE sales (sold_on date, qty integer, amount numeric(12,2), region text);
+INSERT INTO sales
 SELECT date '2026-01-01' + (i * 7919 % 365)::integer AS sold_on, (i * 7919 % 1000)::integer AS qty, ((i * 104729 % 100000) / 100.0)::numeric(12,2) AS amount,
   ('{EU,US,Asia,NULL}'::text[])[1 + i % 4] AS region
 FROM generate_series(1, 8000::bigint) AS i;
