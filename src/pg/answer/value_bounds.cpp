@@ -457,7 +457,7 @@ HTAB* kept;
 uint64 changes;  // of the catalog, that were heard of
 
 void on_relation(Datum, Oid) { ++changes; }
-void on_type(Datum, int, uint32) { ++changes; }
+void on_type(Datum, CacheNumber, uint32) { ++changes; }
 
 void begin() {
   if (kept != nullptr) return;

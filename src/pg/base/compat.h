@@ -103,8 +103,11 @@ extern "C" {
 #define is_not_null(desc, i) (TupleDescAttr(desc, i)->attnotnull)
 #endif
 
-// 18: index scans take counters for EXPLAIN. A macro: most files do not need genam.h.
-#if PG_VERSION_NUM >= 180000
+// 18: index scans take counters for EXPLAIN, and 19: flags. A macro: most files do not need genam.h.
+#if PG_VERSION_NUM >= 190000
+#define begin_index_scan(table, index, snapshot, keys) \
+  index_beginscan(table, index, snapshot, nullptr, keys, 0, 0)
+#elif PG_VERSION_NUM >= 180000
 #define begin_index_scan(table, index, snapshot, keys) \
   index_beginscan(table, index, snapshot, nullptr, keys, 0)
 #else
@@ -133,6 +136,14 @@ extern "C" {
 #define range_table_size(es) ((es)->rtable_size)
 #else
 #define range_table_size(es) list_length((es)->rtable)
+#endif
+
+// 19: the system's caches are told apart by their enumeration. A macro: most files do not need
+// syscache.h.
+#if PG_VERSION_NUM >= 190000
+#define CacheNumber SysCacheIdentifier
+#else
+#define CacheNumber int
 #endif
 
 // 19: deleting takes options.
@@ -165,6 +176,27 @@ extern "C" {
 // the hooks of all: those within the server's planner may rely on those around it.
 #if PG_VERSION_NUM >= 190000
 #define plan_in_passing(query, text) planner(query, text, 0, nullptr, nullptr)
+#define plan_query(query, text) pg_plan_query(query, text, 0, nullptr, nullptr)
 #else
 #define plan_in_passing(query, text) planner(query, text, 0, nullptr)
+#define plan_query(query, text) pg_plan_query(query, text, 0, nullptr)
+#endif
+
+// 19: what others know of a table the planner asks elsewhere. Macros: the hooks are in plancat.h and,
+// since, in pathnode.h.
+#if PG_VERSION_NUM >= 190000
+#define relation_hook build_simple_rel_hook
+#define relation_hook_type build_simple_rel_hook_type
+#else
+#define relation_hook get_relation_info_hook
+#define relation_hook_type get_relation_info_hook_type
+#endif
+
+// 17 and 19: EXPLAIN has more options that need ANALYZE. A macro: most files do not need explain.h.
+#if PG_VERSION_NUM >= 190000
+#define unset_newer_analyze_options(es) ((es)->serialize = EXPLAIN_SERIALIZE_NONE, (es)->io = false)
+#elif PG_VERSION_NUM >= 170000
+#define unset_newer_analyze_options(es) ((es)->serialize = EXPLAIN_SERIALIZE_NONE)
+#else
+#define unset_newer_analyze_options(es) ((void)(es))
 #endif

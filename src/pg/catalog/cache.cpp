@@ -58,7 +58,7 @@ Entry* entry_of(dlist_node* node) {
 // How often types, labels, functions or collations of the database have changed; from 1.
 uint64 definitions = 1;
 
-void note_definition(Datum, int, uint32) { ++definitions; }
+void note_definition(Datum, CacheNumber, uint32) { ++definitions; }
 
 // A column's type, or its expression.
 void note_relation(Datum, Oid relation) {
@@ -110,8 +110,7 @@ void create_table() {
   control.entrysize = sizeof(Entry);
   control.hcxt = memory;
   table = hash_create("kde_aqp densities", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-  for (const int cache : {static_cast<int>(TYPEOID), static_cast<int>(ENUMTYPOIDNAME),
-                          static_cast<int>(PROCOID), static_cast<int>(COLLOID)})
+  for (const SysCacheIdentifier cache : {TYPEOID, ENUMTYPOIDNAME, PROCOID, COLLOID})
     CacheRegisterSyscacheCallback(cache, note_definition, 0);
   CacheRegisterRelcacheCallback(note_relation, 0);
 }

@@ -18,6 +18,7 @@ extern "C" {
 #include "catalog/pg_statistic_ext.h"
 #include "nodes/plannodes.h"
 #include "optimizer/paths.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "parser/analyze.h"
@@ -42,7 +43,7 @@ namespace {
 bool has_planner_hooks() {
   const PlannerHooks& own = own_planner_hooks;
   return planner_hook != own.planner || own.next_planner != nullptr ||
-         set_rel_pathlist_hook != nullptr || get_relation_info_hook != nullptr ||
+         set_rel_pathlist_hook != nullptr || relation_hook != nullptr ||
          create_upper_paths_hook != own.upper_paths || own.next_upper_paths != nullptr ||
          post_parse_analyze_hook != nullptr;
 }
@@ -96,7 +97,7 @@ PlannedStmt* plan_of_all_rows(Relation relation) {
   Query* query = parse_analyze_fixedparams(statement, text, nullptr, 0, nullptr);
   SetUserIdAndSecContext(user, context);
   query->queryId = 0;  // no statement of anybody's, for those who keep statistics of them
-  return pg_plan_query(query, text, 0, nullptr);
+  return plan_query(query, text);
 }
 
 // ------------------------------------------------------------------ what planning a table computes
@@ -105,7 +106,7 @@ bool calls_added_text(const char* tree) {
   return calls_added(static_cast<Node*>(stringToNode(tree)));
 }
 
-bool calls_added_in(int cache, Oid key, std::initializer_list<AttrNumber> columns) {
+bool calls_added_in(SysCacheIdentifier cache, Oid key, std::initializer_list<AttrNumber> columns) {
   HeapTuple tuple = SearchSysCache1(cache, ObjectIdGetDatum(key));
   if (!HeapTupleIsValid(tuple)) return false;
   bool calls = false;

@@ -49,7 +49,7 @@ PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text) 
   planned = demand;
   planned_depth = planning_depth() + 1;
   PG_TRY();
-  { plan = pg_plan_query(query, text, 0, nullptr); }
+  { plan = plan_query(query, text); }
   PG_FINALLY();
   {
     planned = outer;

@@ -23,6 +23,7 @@ extern "C" {
 #include "nodes/extensible.h"
 #include "nodes/parsenodes.h"
 #include "optimizer/paths.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "tcop/dest.h"
@@ -57,7 +58,7 @@ struct Hooks {
   set_rel_pathlist_hook_type paths;
   set_join_pathlist_hook_type joins;
   join_search_hook_type join_search;
-  get_relation_info_hook_type relations;
+  relation_hook_type relations;
   get_relation_stats_hook_type statistics;
   get_index_stats_hook_type index_statistics;
   get_attavgwidth_hook_type widths;
@@ -67,13 +68,13 @@ Hooks others = {};
 bool are_others_away = false;
 
 void send_others_away() {
-  others = {set_rel_pathlist_hook,  set_join_pathlist_hook,  join_search_hook,
-            get_relation_info_hook, get_relation_stats_hook, get_index_stats_hook,
-            get_attavgwidth_hook,   create_upper_paths_hook};
+  others = {set_rel_pathlist_hook, set_join_pathlist_hook,  join_search_hook,
+            relation_hook,         get_relation_stats_hook, get_index_stats_hook,
+            get_attavgwidth_hook,  create_upper_paths_hook};
   set_rel_pathlist_hook = nullptr;
   set_join_pathlist_hook = nullptr;
   join_search_hook = nullptr;
-  get_relation_info_hook = nullptr;
+  relation_hook = nullptr;
   get_relation_stats_hook = nullptr;
   get_index_stats_hook = nullptr;
   get_attavgwidth_hook = nullptr;
@@ -85,7 +86,7 @@ void call_others_back() {
   set_rel_pathlist_hook = others.paths;
   set_join_pathlist_hook = others.joins;
   join_search_hook = others.join_search;
-  get_relation_info_hook = others.relations;
+  relation_hook = others.relations;
   get_relation_stats_hook = others.statistics;
   get_index_stats_hook = others.index_statistics;
   get_attavgwidth_hook = others.widths;
@@ -594,9 +595,7 @@ void show(const ChoiceState* s, const char* label, PlannedStmt* plan, QueryDesc*
   // What goes with ANALYZE alone, others may hand on to other servers.
   if (run == nullptr) {
     es->analyze = es->timing = es->wal = false;
-#if PG_VERSION_NUM >= 170000
-    es->serialize = EXPLAIN_SERIALIZE_NONE;
-#endif
+    unset_newer_analyze_options(es);
   }
   ExplainOpenGroup(label, label, true, es);
   ExplainPrintPlan(es, shown);
