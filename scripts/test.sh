@@ -147,7 +147,8 @@ run_regress() {
   # shellcheck disable=SC2086
   cluster_job logged regress_databases $tests || rc=$?
   count_regress $rc
-  rm -rf "$log_dir/results" && mkdir "$log_dir/results" && cp "$CLUSTER_WORK"/regress/*/results/*.out "$log_dir/results/"
+  rm -rf "$log_dir/results" && mkdir "$log_dir/results"
+  for file in "$CLUSTER_WORK"/regress/*/results/*.out; do cp "$file" "$log_dir/results/"; done  # each has test_setup
   if [ $rc -ne 0 ]; then
     for file in "$CLUSTER_WORK"/regress/*/regression.diffs; do
       [ ! -f "$file" ] || show_tail 300 "$file" "regression.diffs"
