@@ -287,9 +287,8 @@ sql("DROP DATABASE $_ WITH (FORCE)") for qw(dumped restored);
 
 # --- more databases -----------------------------------------------------------------------------------
 
-sql("CREATE DATABASE $_") for qw(second nothing closed);
+sql("CREATE DATABASE $_") for 'second', 'nothing', 'closed ALLOW_CONNECTIONS false';
 my ($second_oid, $nothing, $closed) = map { oid_of($_) } qw(second nothing closed);
-sql('ALTER DATABASE closed ALLOW_CONNECTIONS false');
 $mark = log_size();
 sql('CREATE EXTENSION kde_aqp', 'second');
 make_table('t', 'second');
