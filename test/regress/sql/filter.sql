@@ -144,7 +144,7 @@ SELECT try($$SELECT kde_fit('sales', ARRAY['by_default(amount)'])$$);
 SELECT try($$SELECT rows FROM kde_fit('sales', ARRAY['by_default(amount, 1)'])$$);
 -- An error points into the expression.
 SELECT kde_fit('sales', ARRAY['amount', '2 * amuont']);
-SELECT kde_fit('sales', 'amount', filter => 'amount ~ 2');
+SELECT try($$SELECT kde_fit('sales', 'amount', filter => 'amount ~ 2')$$);
 
 -- ------------------------------------------------------------------------------------------ lifecycle
 SELECT kde_drop('sales (amount)', filter => 'true');
