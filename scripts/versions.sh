@@ -6,7 +6,8 @@
 #   scripts/versions.sh deb          Debian packages for each of VERSIONS, in build/deb, installed in a
 #                                    folder that has nothing but the suite's base, and tested there
 #
-# VERSIONS     of PostgreSQL; "15 17 18" unless set; 19 is to be had too (no suite has 16)
+# VERSIONS     of PostgreSQL; "15 17 18" unless set, and 19 to test
+# PG_CONFIG_16=/path/to/pg_config   a server of that version here, to test with in place of a suite's: none has 16
 # STAGES       of scripts/test.sh; "regress isolation tap" unless set. TESTS chooses tests in them.
 # KDE_AQP_SUITES   where the root folders are kept, 1 GB each; ~/.cache/kde_aqp/suites unless set
 #
@@ -17,7 +18,8 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 task=${1:-test}
-versions=${VERSIONS:-15 17 18}
+newest=$([ "$task" != test ] || echo 19)
+versions=${VERSIONS:-15 17 18 $newest}
 suites=${KDE_AQP_SUITES:-${XDG_CACHE_HOME:-$HOME/.cache}/kde_aqp/suites}
 source_dir=/usr/src/kde_aqp  # within a root folder
 apt_install=(apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends)
@@ -30,6 +32,11 @@ suite_of() {  # version
     19) echo experimental ;;
     *) return 1 ;;
   esac
+}
+
+given() {  # version
+  local name=PG_CONFIG_$1
+  [ "$task" != test ] || echo "${!name:-}"
 }
 
 # Runs a command in a root folder. Its mounts and whatever it leaves running go with it; a make that was killed
@@ -81,9 +88,16 @@ copy_sources() {  # folder
 
 # --- the tasks: each writes to standard output, in its last line "N passed, N failed" --------------
 run_test() {  # version
-  build_root "$1" && copy_sources "$suites/$1" || return 1
-  in_root "$suites/$1" env WERROR=-Werror TESTS="${TESTS:-}" PG_CONFIG="/usr/lib/postgresql/$1/bin/pg_config" bash -c "
-    cd $source_dir && g++ --version | head -n 1 && make --version | head -n 1 &&
+  local root=$suites/$1 enter=() pg_config=/usr/lib/postgresql/$1/bin/pg_config folder=$source_dir
+  if [ -n "$(given "$1")" ]; then
+    # With this machine's compiler, as if no make were above.
+    root=$suites/$1.given enter=(env -u MAKEFLAGS -u MAKELEVEL) pg_config=$(given "$1") folder=$root$source_dir
+  else
+    build_root "$1" && enter=(in_root "$root") || return 1
+  fi
+  copy_sources "$root" || return 1
+  "${enter[@]}" env WERROR=-Werror TESTS="${TESTS:-}" PG_CONFIG="$pg_config" bash -c "
+    cd $folder && g++ --version | head -n 1 && make --version | head -n 1 &&
     make -s -j$(nproc) all && scripts/test.sh ${STAGES:-regress isolation tap}"
 }
 
@@ -148,8 +162,9 @@ passed=0
 failed=0
 summary=
 for version in $versions; do
-  if ! suite=$(suite_of "$version"); then
-    echo "PostgreSQL $version: no suite of Debian's has it; with a server of that version here: make test PG_CONFIG=..." >&2
+  suite=$(given "$version")
+  if [ -z "$suite" ] && ! suite=$(suite_of "$version"); then
+    echo "PostgreSQL $version: no suite of Debian's has it; with a server of that version here: PG_CONFIG_$version=/path/to/pg_config" >&2
     failed=$((failed + 1))
     continue
   fi
