@@ -41,6 +41,8 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+#include "differences.h"
+
 PG_MODULE_MAGIC;
 
 void _PG_init(void);
@@ -60,7 +62,7 @@ static void begin_scan(CustomScanState *node, EState *estate, int eflags) {
   (void)eflags;
   state->rows = table_open(linitial_oid(plan->custom_private), AccessShareLock);
   state->slot = table_slot_create(state->rows, NULL);
-  state->scan = table_beginscan(state->rows, estate->es_snapshot, 0, NULL);
+  state->scan = table_beginscan(state->rows, estate->es_snapshot, 0, NULL NO_SCAN_FLAGS);
 }
 
 static TupleTableSlot *next_row(ScanState *node) {
@@ -187,9 +189,9 @@ static bool leave_out_partitions(Node *node, void *context) {
 }
 
 static PlannedStmt *plan_by_server(Query *query, const char *text, int options,
-                                   ParamListInfo parameters) {
-  if (planner_before_far) return planner_before_far(query, text, options, parameters);
-  return standard_planner(query, text, options, parameters);
+                                   ParamListInfo parameters EXPLAINED_PARAMETER) {
+  if (planner_before_far) return planner_before_far(query, text, options, parameters EXPLAINED);
+  return standard_planner(query, text, options, parameters EXPLAINED);
 }
 
 /* What the query may read is checked of the tables that it names. */
@@ -210,7 +212,7 @@ static void add_tables(PlannedStmt *to, const PlannedStmt *from) {
 }
 
 static PlannedStmt *plan_far(Query *query, const char *text, int options,
-                             ParamListInfo parameters) {
+                             ParamListInfo parameters EXPLAINED_PARAMETER) {
   bool outer = planning_far;
   bool is_far = query->commandType == CMD_SELECT && find_far((Node *)query, NULL);
   Query *copy = is_far ? copyObject(query) : NULL;
@@ -220,11 +222,12 @@ static PlannedStmt *plan_far(Query *query, const char *text, int options,
   PG_TRY();
   {
     if (is_far) leave_out_partitions((Node *)query, NULL);
-    if (!is_far || !fast) plan = thrown = plan_by_server(query, text, options, parameters);
+    if (!is_far || !fast)
+      plan = thrown = plan_by_server(query, text, options, parameters EXPLAINED);
     if (is_far) {
       find_far((Node *)copy, copy);
       if (fast) create_upper_paths_hook = NULL;
-      plan = standard_planner(copy, text, options, parameters);
+      plan = standard_planner(copy, text, options, parameters EXPLAINED);
       if (thrown != NULL) add_tables(plan, thrown);
     }
   }
@@ -384,17 +387,18 @@ static Plan *put_above(Plan *plan, PlannedStmt *statement) {
   if (IsA(plan, SeqScan)) return above((SeqScan *)plan, statement);
   plan->lefttree = put_above(plan->lefttree, statement);
   if (IsA(plan, Append)) {
-    foreach (cell, ((Append *)plan)->appendplans)
-      lfirst(cell) = put_above(lfirst(cell), statement);
+    foreach (cell, ((Append *)plan)->appendplans) lfirst(cell) = put_above(lfirst(cell), statement);
   }
   return plan;
 }
 
 static planner_hook_type previous_planner = NULL;
 
-static PlannedStmt *plan_above(Query *query, const char *text, int options, ParamListInfo params) {
-  PlannedStmt *statement = previous_planner ? previous_planner(query, text, options, params)
-                                            : standard_planner(query, text, options, params);
+static PlannedStmt *plan_above(Query *query, const char *text, int options,
+                               ParamListInfo params EXPLAINED_PARAMETER) {
+  PlannedStmt *statement = previous_planner
+                               ? previous_planner(query, text, options, params EXPLAINED)
+                               : standard_planner(query, text, options, params EXPLAINED);
   if (query->commandType == CMD_SELECT)
     statement->planTree = put_above(statement->planTree, statement);
   return statement;
@@ -419,8 +423,8 @@ static TableAmRoutine silent;
 static TableAmRoutine counting;
 
 /* Inserts as heap does, but with the relation's statistics out of reach. */
-static void insert_silently(Relation rel, TupleTableSlot *slot, CommandId command, int options,
-                            struct BulkInsertStateData *state) {
+static void insert_silently(Relation rel, TupleTableSlot *slot, CommandId command,
+                            InsertOptions options, struct BulkInsertStateData *state) {
   struct PgStat_TableStatus *statistics = rel->pgstat_info;
   bool enabled = rel->pgstat_enabled;
   rel->pgstat_info = NULL;

@@ -17,6 +17,8 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
+#include "differences.h"
+
 PG_MODULE_MAGIC;
 
 void _PG_init(void);
@@ -49,7 +51,8 @@ static bool find_relations(Node *node, void *context) {
   return query_tree_walker((Query *)node, find_relations, context, 0);
 }
 
-static PlannedStmt *enter(Query *query, const char *text, int options, ParamListInfo parameters) {
+static PlannedStmt *enter(Query *query, const char *text, int options,
+                          ParamListInfo parameters EXPLAINED_PARAMETER) {
   Entered own = {NIL, entered};
   PlannedStmt *plan = NULL;
   find_relations((Node *)query, &own);
@@ -57,9 +60,9 @@ static PlannedStmt *enter(Query *query, const char *text, int options, ParamList
   PG_TRY();
   {
     if (next_planner)
-      plan = next_planner(query, text, options, parameters);
+      plan = next_planner(query, text, options, parameters EXPLAINED);
     else
-      plan = standard_planner(query, text, options, parameters);
+      plan = standard_planner(query, text, options, parameters EXPLAINED);
   }
   PG_FINALLY();
   { entered = own.outer; }
