@@ -112,7 +112,7 @@ test: ## unit, regress, isolation and tap, in a private installation; needs no r
 	+@scripts/deps.sh test </dev/null && TESTS= scripts/test.sh unit regress isolation tap </dev/null
 
 # On other versions of PostgreSQL, and packages for them (scripts/versions.sh says which).
-versions: ## the last three on other versions of PostgreSQL; needs root [VERSIONS='15 17 18']
+versions: ## the last three on other versions of PostgreSQL; needs root [VERSIONS='15 17 18 19' PG_CONFIG_16=...]
 deb:      ## a Debian package for each of them, installed and tested; needs root [VERSIONS=...]
 versions: TASK = test
 deb: TASK = deb
