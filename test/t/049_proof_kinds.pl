@@ -244,6 +244,11 @@ for my $night (1 .. 3) {
   $node->start;
   is(proof_of_t(), 'nothing changed', 'proven all day');
 }
+
+# Of rows that nobody has read the fit leaves hints before its proof begins.
+sql('CREATE TABLE loaded AS SELECT i AS v FROM generate_series(1, 1000) AS i', 'CHECKPOINT');
+sql(q{SELECT FROM kde_fit('loaded', 'v', sample_rows => -1)});
+is(sql(q{SELECT changed_size FROM kde_densities_full WHERE relation = 'loaded'::regclass}), 0, 'loaded before a checkpoint');
 $node->stop;
 
 done_testing();

@@ -15,7 +15,9 @@
 extern "C" {
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/visibilitymap.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -228,6 +230,43 @@ bool count_foreign_blocks(Scan* s) {
 
 // ------------------------------------------------------------------------------------- the plan
 
+// Reads the rows of blocks that are not yet known to be visible to all. With checksums, hints that the
+// first reader of a row leaves stamp its block, which the proof would then take for changed.
+void leave_hints(Relation rel, Snapshot snapshot) {
+  const BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+  TupleTableSlot* slot = table_slot_create(rel, nullptr);
+  TableScanDesc scan = begin_block_scan(rel, snapshot);
+  Buffer map = InvalidBuffer;
+  const auto is_clear = [&](BlockNumber block) {
+    CHECK_FOR_INTERRUPTS();
+    return (visibilitymap_get_status(rel, block, &map) & VISIBILITYMAP_ALL_VISIBLE) == 0;
+  };
+  for (BlockNumber block = 0; block < blocks; ++block) {
+    if (!is_clear(block)) continue;
+    const BlockNumber first = block;
+    while (block + 1 < blocks && is_clear(block + 1)) ++block;
+    set_block_range(scan, first, block + 1);
+    while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+      CHECK_FOR_INTERRUPTS();
+  }
+  if (BufferIsValid(map)) ReleaseBuffer(map);
+  table_endscan(scan);
+  ExecDropSingleTupleTableSlot(slot);
+}
+
+void leave_hints(const Scan& s) {
+  if (!XLogHintBitIsNeeded() || RecoveryInProgress()) return;
+  PushActiveSnapshot(GetLatestSnapshot());
+  for (int i = 0; i < s.leaves; ++i) {
+    if (s.leaf[i].foreign) continue;
+    Relation rel = table_open(s.leaf[i].relation, NoLock);
+    if (rel->rd_rel->relam == HEAP_TABLE_AM_OID && RelationNeedsWAL(rel))
+      leave_hints(rel, GetActiveSnapshot());
+    table_close(rel, NoLock);
+  }
+  PopActiveSnapshot();
+}
+
 void begin(Scan* s, MemoryContext caller, Proof* proof) {
   collect_leaves(s);
   s->root = OidIsValid(s->options.leaf) ? table_open(s->options.leaf, NoLock) : s->relation;
@@ -241,6 +280,7 @@ void begin(Scan* s, MemoryContext caller, Proof* proof) {
     return;
   }
   const bool old = IsolationUsesXactSnapshot();
+  if (s->options.every_row && !old) leave_hints(*s);
   const ProofBegun begun = begin_proof(RelationGetRelid(s->root));
   PushActiveSnapshot(old ? GetTransactionSnapshot() : GetLatestSnapshot());
   s->snapshot = GetActiveSnapshot();
