@@ -4,7 +4,9 @@
 //   - the column by itself, with all else that is aggregated as measures;
 //   - the same with groups: what else the query is grouped by, or where that is nothing what else
 //     it has conditions on;
-//   - where none of them would do, the same with the conditions that are left as a filter;
+//   - where none of them would do, with all other columns of what it is grouped by, has conditions
+//     and FILTERs on as groups, which the server evaluates it all on (part_reader.cpp);
+//   - then with the conditions that are left as a filter;
 //   - then one of all columns that it compares and adds up.
 #include "pg/advise/advise_demand.h"
 
@@ -178,6 +180,7 @@ class Options {
     if (try_fitted()) return;
     collect();
     try_all(false);
+    if (demand_->options == NIL) try_by_columns();
     if (demand_->options == NIL) try_all(true);
     if (demand_->options == NIL) try_joint();
     if (demand_->options == NIL) demand_->why = why();
@@ -235,11 +238,9 @@ class Options {
   // What the query has, by which densities are tried.
   void collect() {
     for (Asked* a : of_list<Asked>(reader_.aggregates())) {
+      add_vars(reinterpret_cast<Node*>(a->rows));
       if (!a->of_column) continue;
-      const Aggref* aggregate = IsA(a->node, Aggref)
-                                    ? castNode(Aggref, reinterpret_cast<Node*>(a->node))
-                                    : linitial_node(Aggref, castNode(FuncExpr, a->node)->args);
-      Node* of = reinterpret_cast<Node*>(linitial_node(TargetEntry, aggregate->args)->expr);
+      Node* of = reinterpret_cast<Node*>(a->value);
       has_constants_ = has_constants_ || has_parameters(of, nullptr);
       const char* name = get_func_name(a->function);
       has_extremes_ = has_extremes_ ||
@@ -250,6 +251,7 @@ class Options {
       has_constants_ = has_constants_ || has_parameters(node, nullptr);
       groupings_ = lappend(groupings_, node);
       add_column_of(node);
+      add_vars(node);
       const Named named = reader_.name_of(node);
       if (is_named(named) && is_category(named)) add_range(named, node);
     }
@@ -257,6 +259,7 @@ class Options {
       if (c->compares && is_named(c->named)) add_range(c->named, side_of(*c));
       if (c->compares && c->side != nullptr) add_column_of(c->side);
       if (!c->compares) add_categories(reinterpret_cast<Node*>(c->clause));
+      add_vars(reinterpret_cast<Node*>(c->clause));
     }
     for (int i = 0; i < aggregated_.count; ++i) add_range(aggregated_.name[i], aggregated_.node[i]);
     bool any = false;
@@ -270,6 +273,11 @@ class Options {
       const Named named = reader_.name_of(node);
       if (is_category(named)) add_range(named, node);
     }
+  }
+
+  void add_vars(Node* node) {
+    columns_ = list_concat_unique(
+        columns_, pull_var_clause(node, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS));
   }
 
   void add_range(const Named& named, Node* node) {
@@ -339,6 +347,21 @@ class Options {
       if (by.count == 0) try_one(i, none, buckets, filters);
       if (by.count == 0 && !filters) by = conditions_but(x);
       if (by.count > 0 && by.complete && !is_category(x)) try_one(i, by, buckets, filters);
+    }
+  }
+
+  // Each column that has values in order as the range, all others as groups.
+  void try_by_columns() {
+    for (Node* node : of_list<Node>(columns_)) {
+      const Named named = reader_.name_of(node);
+      if (named.attnum > 0 && !is_category(named)) add_range(named, node);
+    }
+    for (int i = 0; i < ranges_.count; ++i) {
+      Names by;
+      for (Node* node : of_list<Node>(columns_))
+        if (!is_same(reader_.name_of(node), ranges_.name[i]))
+          by.add(reader_.name_of(node), node, kde::kMaxGroupBy);
+      if (by.complete && !is_category(ranges_.name[i])) try_one(i, by, true, false);
     }
   }
 
@@ -543,6 +566,7 @@ class Options {
   AdvisedTable* table_;
   Names aggregated_, ranges_;
   List* groupings_ = NIL;
+  List* columns_ = NIL;  // Var*, of what is grouped by, conditions and FILTERs
   const char* unknown_ = nullptr;
   bool has_extremes_ = false;
   bool inaccurate_ = false, too_many_ = false, too_wide_ = false, has_constants_ = false,
