@@ -657,6 +657,11 @@ AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_set_plain_sql(text, boolean, "any", text, interval) IS
     'whether plain SQL may be answered by a density, in sessions that ask for it (kde_aqp.approximate), and how old its answers may be';
 
+CREATE FUNCTION kde_approximate(statements text DEFAULT 'top') RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_approximate(text) IS
+    'sets kde_aqp.approximate for the session, and loads the library that plain SQL needs: off, top or all';
+
 CREATE FUNCTION kde_aqp.plain_sql_outcomes()
 RETURNS TABLE (outcome text, statements bigint, all_sessions bigint)
 AS 'MODULE_PATHNAME', 'kde_plain_sql_outcomes' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;

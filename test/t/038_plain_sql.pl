@@ -158,6 +158,14 @@ is(scalar @different, 0, '2,000 queries answer on as they do off') or diag(join 
 diag "2,000 queries: by densities $by{density}, by the plan $by{plan}";
 cmp_ok($by{density}, '>', 1000, 'most of them by densities');
 
+# ------------------------------------------------------------------------------- a session of its own
+# Nothing has loaded the library there.
+my $question = q{EXPLAIN (COSTS OFF) SELECT count(*) FROM g WHERE i < 100};
+unlike(sql("SET kde_aqp.approximate = top; $question"), qr/KdeAqp/, 'SET alone is of an option that nobody knows');
+like(sql("SELECT kde_approximate(); $question"), qr/^top\nCustom Scan \(KdeAqp\)/, 'kde_approximate() loads the library');
+like(($node->psql('postgres', q{SELECT kde_approximate('now')}))[2],
+  qr/invalid value for parameter "kde_aqp.approximate": "now"/, 'by one of the words that it has');
+
 # ------------------------------------------------------------------------------- sampled densities
 sql(q{
   SELECT setseed(0.3);

@@ -6,6 +6,7 @@
 extern "C" {
 #include "optimizer/cost.h"
 #include "postmaster/bgworker.h"
+#include "utils/builtins.h"
 #include "utils/guc_tables.h"
 #include "utils/plancache.h"
 }
@@ -332,6 +333,15 @@ int32 session_density_bytes() {
 int chosen_threads() {
   const int wanted = option_threads > 0 ? option_threads : max_parallel_maintenance_workers + 1;
   return Min(wanted, available_cores());
+}
+
+// kde_approximate(statements): sets kde_aqp.approximate, in a session that may not have loaded the
+// library yet, where SET would be of an option that nobody knows. Errors: as SET has them.
+KDE_EXPORT(kde_approximate);
+Datum kde_approximate(PG_FUNCTION_ARGS) {
+  SetConfigOption("kde_aqp.approximate", text_to_cstring(PG_GETARG_TEXT_PP(0)), PGC_USERSET,
+                  PGC_S_SESSION);
+  PG_RETURN_TEXT_P(cstring_to_text(GetConfigOption("kde_aqp.approximate", false, false)));
 }
 
 }  // namespace kde_pg
