@@ -1,4 +1,4 @@
-// Access to kde_aqp.fitted_stretches by the index of its key. The layout is that of the install script.
+// Access to kde_aqp.fitted_stretches by the index of its key, fitted_stretches_key. The layout is that of the install script.
 #include "pg/catalog/stretches.h"
 
 #include "pg/catalog/extension_lock.h"
