@@ -1,4 +1,4 @@
-// Access to kde_aqp.fitted by the index of its key: what is found and read. What writes it:
+// Access to kde_aqp.fitted by the index of its key, fitted_key: what is found and read. What writes it:
 // catalog_write.cpp, and catalog_follow.cpp beside others' DDL.
 #include "pg/catalog/catalog.h"
 
