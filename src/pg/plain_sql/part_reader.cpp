@@ -13,6 +13,7 @@
 extern "C" {
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -39,19 +40,13 @@ Node* replace_column(Node* node, void* state) {
   return expression_tree_mutator(node, as_mutator(replace_column), state);
 }
 
-Node* null_column(Node* node, void* state) {
+// As of two relations: of the column, and of all else.
+Node* set_apart(Node* node, void* state) {
   if (node == nullptr) return nullptr;
-  if (IsA(node, Var) && castNode(Var, node)->varattno == *static_cast<const AttrNumber*>(state)) {
-    const auto* var = castNode(Var, node);
-    return reinterpret_cast<Node*>(makeNullConst(var->vartype, var->vartypmod, var->varcollid));
-  }
-  return expression_tree_mutator(node, as_mutator(null_column), state);
-}
-
-bool is_null_or_false(Node* node) {
-  if (!IsA(node, Const)) return false;
-  const auto* c = castNode(Const, node);
-  return c->constisnull || (c->consttype == BOOLOID && !DatumGetBool(c->constvalue));
+  if (!IsA(node, Var)) return expression_tree_mutator(node, as_mutator(set_apart), state);
+  auto* var = static_cast<Var*>(copyObjectImpl(node));
+  var->varno = var->varattno == *static_cast<const AttrNumber*>(state) ? 1 : 2;
+  return reinterpret_cast<Node*>(var);
 }
 
 // The comparison whose opposite it is, one with any of an array where it is with none; null: it is
@@ -219,11 +214,12 @@ Expr* PlainReader::open_condition(const DensityKey& key, Node* clause, PlainQuer
   return group != nullptr ? makeBoolExpr(NOT_EXPR, list_make1(group), -1) : nullptr;
 }
 
-// Whether an open condition leaves out rows where the column is NULL.
+// Whether an open condition leaves out rows where the column is NULL, as strict functions tell: to
+// evaluate it there may raise an error that no row does.
 bool PlainReader::is_null_where_column_is(const DensityKey& key, const Expr* open) const {
   auto column = static_cast<AttrNumber>(key.groups + 1);
   auto* node = const_cast<Node*>(reinterpret_cast<const Node*>(open));
-  return is_null_or_false(eval_const_expressions(nullptr, null_column(node, &column)));
+  return bms_is_member(1, find_nonnullable_rels(set_apart(node, &column)));
 }
 
 bool is_of_column(const Expr* open, int groups) {

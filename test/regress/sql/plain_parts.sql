@@ -86,3 +86,11 @@ UPDATE trip SET status = 'void' WHERE qty = 3 AND at < '2026-01-03';
 SELECT say('grown');
 SET TimeZone = 'Asia/Kolkata';
 SELECT say('grown, in Kolkata');
+-- Errors are those of rows alone: not of NULL in a column that has none, nor of groups that another condition leaves out first.
+RESET TimeZone;
+CREATE TABLE small AS SELECT i % 20 - 10 AS x, i % 4 AS k, CASE WHEN i % 4 > 0 THEN i END AS y FROM generate_series(1, 400) AS i;
+ALTER TABLE small ALTER x SET NOT NULL;
+VACUUM ANALYZE small;
+SELECT count((kde_fit('small', c, sample_rows => -1, group_by => 'k')).rows) AS fitted FROM unnest('{x,y}'::text[]) AS c;
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE name LIKE 'small%';
+SELECT answered_by('SELECT count(*) FROM small WHERE 10 / (CASE WHEN x >= -10 THEN 1 ELSE 0 END) > 0');
