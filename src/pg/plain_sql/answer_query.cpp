@@ -81,7 +81,7 @@ class PlainAnswering {
       if (tally_ != nullptr)
         answer_together_with_rest();
       else
-        answer();
+        try_to([this] { answer(); });
     }
     if (is_as_of_then() && state_.out.outcome == PlainOutcome::answered && !any_row_)
       (void)refuse(PlainOutcome::beyond);
@@ -230,26 +230,23 @@ class PlainAnswering {
     }
   }
 
-  // A condition may raise an error of a group that there is no more: whether it does of one that
-  // there is, is for the exact plan to find out. A subplan cannot begin in a subtransaction, and that
-  // cannot in parallel mode.
-  bool may_be_undone() const {
-    if (!values_.any() || IsInParallelMode()) return false;
-    bool may = !has_subquery(reinterpret_cast<Node*>(plan_.conditions)) &&
-               !has_subquery(reinterpret_cast<Node*>(plan_.open_others));
-    for (int k = 0; k < plan_.aggregates; ++k)
-      may = may && !has_subquery(reinterpret_cast<Node*>(plan_.aggregate[k].open_rows));
-    return may;
+  // An expression may raise an error of a group that there is no more, of a part that may have a row
+  // and has none, or of rows that another condition leaves out first: whether it does of a row is for
+  // the exact plan to find out. Nothing can be undone in parallel mode.
+  bool may_be_undone() const { return values_.any() && !IsInParallelMode(); }
+
+  template <typename Work>
+  void try_to(Work work) {
+    if (!may_be_undone()) {
+      work();
+    } else if (!without_error(work)) {
+      state_.out.detail = "an expression raises an error of a group or a part";
+      (void)refuse(PlainOutcome::unsure);
+    }
   }
 
   void answer_together_with_rest() {
-    const auto known = [this] { answer_what_did_not_change(); };
-    if (!may_be_undone()) {
-      known();
-    } else if (!without_error(known)) {
-      state_.out.detail = "a condition raises an error of groups as they were";
-      (void)refuse(PlainOutcome::unsure);
-    }
+    try_to([this] { answer_what_did_not_change(); });
     for (const Stretch* stretch : of_list<const Stretch>(to_read_))
       state_.out.blocks_read += blocks_of(*stretch);
     reads_too_much_ = is_answered() && state_.out.blocks_read > option_approximate_scan_blocks;

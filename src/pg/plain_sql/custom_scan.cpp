@@ -33,6 +33,7 @@ extern "C" {
 #include "commands/explain_state.h"
 #endif
 #include "executor/executor.h"
+#include "executor/nodeSubplan.h"
 #include "nodes/extensible.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -355,6 +356,25 @@ NullableDatum kept_value(ExprState* state, Oid type, ExprContext* context) {
   return out;
 }
 
+bool add_parameters(Node* node, void* numbers) {
+  if (node == nullptr) return false;
+  auto** to = static_cast<Bitmapset**>(numbers);
+  if (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC)
+    *to = bms_add_member(*to, castNode(Param, node)->paramid);
+  return expression_tree_walker(node, as_walker(add_parameters), numbers);
+}
+
+// The results of subqueries that open expressions have: none can begin in a subtransaction, which
+// those are evaluated in.
+void know_parameters(const PlainPlan& plan, ExprContext* context) {
+  Bitmapset* numbers = nullptr;
+  (void)add_parameters(reinterpret_cast<Node*>(plan.conditions), &numbers);
+  (void)add_parameters(reinterpret_cast<Node*>(plan.open_others), &numbers);
+  for (int k = 0; k < plan.aggregates; ++k)
+    (void)add_parameters(reinterpret_cast<Node*>(plan.aggregate[k].open_rows), &numbers);
+  ExecSetParamPlanMulti(numbers, context);
+}
+
 PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   ExprContext* context = s->css.ss.ps.ps_ExprContext;
   const int n = list_length(part.values);
@@ -383,6 +403,7 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
     cut[i].type = getBaseType(cut[i].type);
     cut[i].value = kept_value(state, cut[i].type, context);
   }
+  know_parameters(*part.plan, context);
   double error = option_approximate_error;
   kde::IntervalOptions interval;
   interval.confidence = option_approximate_confidence;

@@ -94,3 +94,5 @@ VACUUM ANALYZE small;
 SELECT count((kde_fit('small', c, sample_rows => -1, group_by => 'k')).rows) AS fitted FROM unnest('{x,y}'::text[]) AS c;
 SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE name LIKE 'small%';
 SELECT answered_by('SELECT count(*) FROM small WHERE 10 / (CASE WHEN x >= -10 THEN 1 ELSE 0 END) > 0');
+SELECT answered_by('SELECT count(*) FROM small WHERE (x + 10) % 4 <> 3 AND 10 / (k - 3) > -100');
+SELECT answered_by('SELECT count(*) FROM small WHERE (x + 10) % 4 <> 3 AND 10 / (k - 3) > (SELECT -100)');
