@@ -391,9 +391,10 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
     if (out->null_of >= 0 && a->column != (asked->function != F_COUNT_ ? out->null_of : -1))
       return no(psprintf("knows of the rows where %s is %sNULL how many they are, and itself",
                          out->key.column[out->null_of].text, out->is_null ? "" : "not "));
-    // A density has no row in which one of its columns is NULL.
+    // A density has no row in which one of its columns is NULL; a sum of it may have 0 for one.
     for (int i = 0; i < key.columns; ++i) {
-      if (!bounded[i] && a->column != i && !has_no_nulls(key.column[i])) out->with_nulls |= 1 << i;
+      const bool is_of_nulls = a->column != i || a->zeros != nullptr;
+      if (!bounded[i] && is_of_nulls && !has_no_nulls(key.column[i])) out->with_nulls |= 1 << i;
     }
     out->aggregates = lappend(out->aggregates, a);
   }

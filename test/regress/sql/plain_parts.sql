@@ -96,3 +96,5 @@ SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE 
 SELECT answered_by('SELECT count(*) FROM small WHERE 10 / (CASE WHEN x >= -10 THEN 1 ELSE 0 END) > 0');
 SELECT answered_by('SELECT count(*) FROM small WHERE (x + 10) % 4 <> 3 AND 10 / (k - 3) > -100');
 SELECT answered_by('SELECT count(*) FROM small WHERE (x + 10) % 4 <> 3 AND 10 / (k - 3) > (SELECT -100)');
+-- A sum has 0 for rows that have no value.
+SELECT answered_by('SELECT sum(CASE WHEN y > 5 THEN y ELSE 0 END) FROM small WHERE k = 0');
