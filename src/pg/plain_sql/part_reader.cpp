@@ -17,6 +17,7 @@ extern "C" {
 #include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 }
 
 namespace kde_pg {
@@ -59,6 +60,15 @@ Expr* opposite_of(Node* node) {
   if (IsA(out, ScalarArrayOpExpr))
     castNode(ScalarArrayOpExpr, out)->useOr = !castNode(ScalarArrayOpExpr, out)->useOr;
   return OidIsValid(*operator_id) ? reinterpret_cast<Expr*>(out) : nullptr;
+}
+
+// Whether the range's type orders its elements as they are by themselves.
+bool is_of_default_order(Node* range) {
+  const TypeCacheEntry* type =
+      lookup_type_cache(getBaseType(exprType(range)), TYPECACHE_RANGE_INFO);
+  return type->rngelemtype != nullptr &&
+         type->rng_cmp_proc_finfo.fn_oid ==
+             lookup_type_cache(type->rngelemtype->type_id, TYPECACHE_CMP_PROC)->cmp_proc;
 }
 
 // By an expression, not by columns alone.
@@ -120,7 +130,7 @@ bool PlainReader::cut_beside_values(const DensityKey& key, Node* node, PlainQuer
   Node* element = function == F_RANGE_CONTAINS_ELEM ? right : left;
   Node* range = function == F_RANGE_CONTAINS_ELEM ? left : right;
   if (!IsA(element, Var) || castNode(Var, element)->varattno != key.column[0].attnum ||
-      !is_known_value(range))
+      !is_known_value(range) || !is_of_default_order(range))
     return false;
   add_cut(PlainCut::range, reinterpret_cast<Expr*>(range), out);
   return true;

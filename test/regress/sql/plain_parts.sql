@@ -98,3 +98,8 @@ SELECT answered_by('SELECT count(*) FROM small WHERE (x + 10) % 4 <> 3 AND 10 / 
 SELECT answered_by('SELECT count(*) FROM small WHERE (x + 10) % 4 <> 3 AND 10 / (k - 3) > (SELECT -100)');
 -- A sum has 0 for rows that have no value.
 SELECT answered_by('SELECT sum(CASE WHEN y > 5 THEN y ELSE 0 END) FROM small WHERE k = 0');
+-- A range of another order than its elements'.
+CREATE FUNCTION compared(int, int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT btint4cmp(abs($1), abs($2))';
+CREATE OPERATOR CLASS by_size FOR TYPE int USING btree AS FUNCTION 1 compared(int, int);
+CREATE TYPE sizes AS RANGE (subtype = int, subtype_opclass = by_size);
+SELECT answered_by('SELECT count(*) FILTER (WHERE x <@ sizes(3, 6)) FROM small');
