@@ -219,11 +219,12 @@ class PlainBox::Edges {
   Edges(const ValueSteps& steps, double first, double last)
       : steps_(steps), first_(first), last_(last) {}
 
-  // In the range, and before a value where the type has steps.
+  // In the range, and beside a value where the type has steps: behind one rather than before the next,
+  // which densities may take for the same.
   void add(Edge e) {
     if (!(first_ <= e.at && e.at <= last_)) return;
-    if (steps_.are_steps())
-      e = {steps_.at(e.after ? steps_.up_to(e.at) + 1 : steps_.from(e.at)), false};
+    if (steps_.are_steps() && !(e.after && steps_.at(steps_.up_to(e.at)) == e.at))
+      e = {steps_.at(first_from(steps_, e)), false};
     if (e == Edge{first_, false} || e.at > last_ || (e.at == last_ && e.after)) return;
     if (n_ == room_) {
       room_ = Max(2 * room_, 64);
@@ -237,8 +238,15 @@ class PlainBox::Edges {
     add({x, true});
   }
   void sort() {
+    const auto is_same = [this](const Edge& a, const Edge& b) {
+      return steps_.are_steps() ? first_from(steps_, a) == first_from(steps_, b) : a == b;
+    };
     std::sort(edge_, edge_ + n_);
-    n_ = static_cast<int>(std::unique(edge_, edge_ + n_) - edge_);
+    n_ = static_cast<int>(std::unique(edge_, edge_ + n_, is_same) - edge_);
+  }
+  // The value, where there are steps, from the edge on.
+  static int64 first_from(const ValueSteps& steps, const Edge& e) {
+    return e.after ? steps.up_to(e.at) + 1 : steps.from(e.at);
   }
   int size() const { return n_; }
   const Edge& operator[](int i) const { return edge_[i]; }
@@ -335,7 +343,7 @@ bool PlainBox::value_between(const Edge& a, const Edge& b, Datum* out) const {
   const kde::ValueType type = rows_.density.type(0);
   const ValueSteps steps(type, column_typmod_);
   if (steps.are_steps()) {
-    *out = steps.datum(steps.from(a.at));
+    *out = steps.datum(Edges::first_from(steps, a));
     return true;
   }
   double x = a.at;

@@ -103,3 +103,10 @@ CREATE FUNCTION compared(int, int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT
 CREATE OPERATOR CLASS by_size FOR TYPE int USING btree AS FUNCTION 1 compared(int, int);
 CREATE TYPE sizes AS RANGE (subtype = int, subtype_opclass = by_size);
 SELECT answered_by('SELECT count(*) FILTER (WHERE x <@ sizes(3, 6)) FROM small');
+-- A time that rows have, and the next microsecond, which the density takes for it.
+CREATE TABLE quarter AS SELECT timestamp '2026-01-01' + i * interval '900 seconds' AS at FROM generate_series(1, 400) AS i;
+ALTER TABLE quarter ALTER at SET NOT NULL;
+VACUUM ANALYZE quarter;
+SELECT (kde_fit('quarter', 'at', sample_rows => -1)).rows;
+SELECT kde_set_plain_sql('quarter.at', true);
+SELECT answered_by('SELECT count(*) FILTER (WHERE at = ''2026-01-02''), count(*) FILTER (WHERE at > ''2026-01-02''), min(at) FILTER (WHERE at > ''2026-01-02'') FROM quarter');
