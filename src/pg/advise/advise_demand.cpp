@@ -608,7 +608,7 @@ void note(Planning* now, PlannerInfo* root, RelOptInfo* input, RelOptInfo* outpu
   PinnedSettings settings;
   settings.begin();
   PlainReader reader(false);
-  if (reader.read(root, input, output->reltarget,
+  if (reader.read(root, input, input->relid, output->reltarget,
                   reinterpret_cast<List*>(root->parse->havingQual))) {
     Bitmapset* columns = columns_of(reader, input, output->reltarget);
     Options options(now, root, input, &reader, demand);

@@ -255,7 +255,8 @@ class PlainAnswering {
       (void)refuse(PlainOutcome::unproven);
     }
     if (!is_answered()) return;
-    state_.asked.rest->read(plan_, to_read_, [this](const RestRow& row) { tally_->add(row); });
+    state_.asked.rest->read(plan_, state_.asked.dimensions, to_read_,
+                            [this](const RestRow& row) { tally_->add(row); });
     List* entries = tally_->entries();
     tally_ = nullptr;
     for (const PlainTally::Entry* entry : of_list<const PlainTally::Entry>(entries)) {

@@ -20,6 +20,8 @@ void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo*
                          RelOptInfo* output, void* extra);
 
 bool is_plain_node(const Plan* plan);
+// Whether it reads other tables than that of its densities.
+bool has_dimensions(const Plan* plan);
 // Whether the density answers, of which nothing is said yet.
 bool decide_plain_node(PlanState* node);
 // By NOTICE, in kde_plain_sql, to the demand.

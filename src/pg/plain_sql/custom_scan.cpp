@@ -16,6 +16,7 @@
 #include "pg/catalog/stale_answers.h"
 #include "pg/plain_sql/client_statement.h"
 #include "pg/plain_sql/consent.h"
+#include "pg/plain_sql/dimension_rows.h"
 #include "pg/plain_sql/part_values.h"
 #include "pg/plain_sql/planned_leaves.h"
 #include "pg/plain_sql/query_answer.h"
@@ -117,23 +118,22 @@ bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
       demand != nullptr, demand != nullptr ? &demand->reasons : nullptr);
   if (queries == NIL) return false;
   auto* parts = makeNode(CustomScan);
-  write_plain_plans(queries, demand != nullptr, planned_leaves(root, input), parts);
+  const auto& first = *static_cast<const PlainQuery*>(linitial(queries));
+  write_plain_plans(queries, demand != nullptr, planned_leaves(root, first.table), parts);
   auto* path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
   path->path.parent = output;
   path->path.pathtarget = output->reltarget;
   // Far fewer, often, than the planner thinks that an expression has values.
-  path->path.rows =
-      Min(exact->rows, Max(1, most_plain_rows(*static_cast<const PlainQuery*>(linitial(queries)))));
+  path->path.rows = Min(exact->rows, Max(1, most_plain_rows(first)));
   // As good as nothing, so that nothing is preferred to it.
   path->path.startup_cost = 0;
   path->path.total_cost = Min(exact->total_cost, 0.01 * (1 + path->path.rows));
   path->custom_paths = list_make1(exact);
-  if (Path* rest =
-          list_length(queries) == 1
-              ? rest_path(root, input, output, *static_cast<const PlainQuery*>(linitial(queries)))
-              : nullptr)
+  if (Path* rest = list_length(queries) == 1 ? rest_path(root, input, output, first) : nullptr)
     path->custom_paths = lappend(path->custom_paths, rest);
+  for (const PlainDimension* dimension : of_list<const PlainDimension>(first.dimensions))
+    path->custom_paths = lappend(path->custom_paths, dimension->rel->cheapest_total_path);
   path->custom_private = list_make1(parts);
   path->methods = &path_methods;
   // Not by add_path(), which would free the exact path as one that is dominated.
@@ -156,6 +156,7 @@ struct ScanPart {
   List* values;     // ExprState*
   Oid* value_type;  // of each
   OpenExpressions open;
+  DimensionRows dimensions;
   List* cuts;            // ExprState*, of a bucket or of values
   List* passage_values;  // ExprState*: what each of the plan's passages is compared with
 };
@@ -188,7 +189,8 @@ Node* create_state(CustomScan*) {
 
 const PlainPlan& plan_in(ListCell* cell) { return *static_cast<ScanPart*>(lfirst(cell))->plan; }
 
-ScanPart* begin_part(const PlainPlan* plan, PlanState* parent) {
+// dimensions: PlanState*, of each.
+ScanPart* begin_part(const PlainPlan* plan, List* dimensions, PlanState* parent) {
   auto* part = static_cast<ScanPart*>(palloc0(sizeof(ScanPart)));
   part->plan = plan;
   part->value_type =
@@ -201,6 +203,7 @@ ScanPart* begin_part(const PlainPlan* plan, PlanState* parent) {
     part->values = lappend(part->values, ExecInitExpr(value, parent));
   }
   part->open = begin_open_expressions(*plan, parent);
+  part->dimensions.begin(*plan, dimensions, parent);
   for (Expr* cut : of_list<Expr>(plan->cuts))
     part->cuts = lappend(part->cuts, ExecInitExpr(cut, parent));
   for (OpExpr* item : of_list<OpExpr>(plan->passages))
@@ -218,11 +221,19 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   if (!s->alone)
     css->custom_ps =
         list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
-  if (list_length(scan->custom_plans) > 1)
-    s->rest.begin(static_cast<Plan*>(lsecond(scan->custom_plans)), &css->ss.ps);
   List* plans = read_plain_plans(scan);
+  const int all = list_length(scan->custom_plans);
+  const int first = all - static_cast<const PlainPlan*>(linitial(plans))->dimensions;
+  if (first > 1) s->rest.begin(static_cast<Plan*>(lsecond(scan->custom_plans)), &css->ss.ps);
+  List* dimensions = NIL;
+  for (int i = first; i < all; ++i) {
+    auto* plan = static_cast<Plan*>(list_nth(scan->custom_plans, i));
+    dimensions = lappend(dimensions, ExecInitNode(plan, estate, eflags));
+  }
+  // EXPLAIN shows them.
+  css->custom_ps = list_concat(css->custom_ps, dimensions);
   for (const PlainPlan* plan : of_list<const PlainPlan>(plans)) {
-    s->parts = lappend(s->parts, begin_part(plan, &css->ss.ps));
+    s->parts = lappend(s->parts, begin_part(plan, dimensions, &css->ss.ps));
     s->aggregates += plan->aggregates;
     if (plan->demanded) s->demand = demand_to_run();
   }
@@ -236,6 +247,14 @@ bool may_read_rest(const ScanState* s) {
          same(identity_of(own), identity_of(GetActiveSnapshot()));
 }
 
+// Whether a table is one of dimensions alone, which are read as they are.
+bool is_dimension(const ScanState* s, Oid relation) {
+  const PlainPlan& plan = plan_in(list_head(s->parts));
+  for (int i = 0; i < plan.dimensions; ++i)
+    if (plan.dimension[i].relation == relation) return relation != plan.key.relation;
+  return false;
+}
+
 // What keeps every density from answering.
 PlainOutcome before_all(ScanState* s) {
   const Approximate mode = chosen_approximate();
@@ -247,7 +266,7 @@ PlainOutcome before_all(ScanState* s) {
     return PlainOutcome::nested;
   for (const RangeTblEntry* rte :
        of_list<const RangeTblEntry>(s->css.ss.ps.state->es_range_table)) {
-    if (rte->rtekind != RTE_RELATION) continue;
+    if (rte->rtekind != RTE_RELATION || is_dimension(s, rte->relid)) continue;
     // What the transaction has changed in a foreign table, or by another planner's plan, took no
     // lock here.
     const bool may_have_changed = (s->alone || rte->relkind == RELKIND_FOREIGN_TABLE) &&
@@ -372,6 +391,8 @@ void know_parameters(const PlainPlan& plan, ExprContext* context) {
   (void)add_parameters(reinterpret_cast<Node*>(plan.open_others), &numbers);
   for (int k = 0; k < plan.aggregates; ++k)
     (void)add_parameters(reinterpret_cast<Node*>(plan.aggregate[k].open_rows), &numbers);
+  for (int i = 0; i < plan.dimensions; ++i)
+    (void)add_parameters(reinterpret_cast<Node*>(plan.dimension[i].lookups), &numbers);
   ExecSetParamPlanMulti(numbers, context);
 }
 
@@ -412,8 +433,8 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
     interval = s->demand->interval;
   }
   return plain_answers({error, interval, part.plan, value, part.value_type,
-                        s->css.ss.ss_ScanTupleSlot, context, &part.open, cut, passages,
-                        may_read_rest(s) ? &s->rest : nullptr, s->own_changes});
+                        s->css.ss.ss_ScanTupleSlot, context, &part.open, &part.dimensions, cut,
+                        passages, may_read_rest(s) ? &s->rest : nullptr, s->own_changes});
 }
 
 // Each part's aggregates into the one row of a query that is not grouped.
@@ -457,7 +478,9 @@ void decide(ScanState* s) {
   s->answers = {};
   s->own_changes = false;
   if (s->demand == nullptr) s->answers.outcome = before_all(s);
-  for (const ScanPart* part : of_list<const ScanPart>(s->parts)) {
+  for (ScanPart* part : of_list<ScanPart>(s->parts)) {
+    if (is_answered(s) && !part->dimensions.read(&s->answers.detail))
+      s->answers.outcome = PlainOutcome::dimension;
     if (!is_answered(s)) break;
     const PlainAnswers answers = answers_of(s, *part);
     s->answers.outcome = answers.outcome;
@@ -519,8 +542,7 @@ TupleTableSlot* execute(CustomScanState* css) {
 }
 
 void end(CustomScanState* css) {
-  const ScanState* s = state_of(css);
-  if (!s->alone) ExecEndNode(exact_of(s));
+  for (PlanState* child : of_list<PlanState>(css->custom_ps)) ExecEndNode(child);
   state_of(css)->rest.end();
 }
 
@@ -536,6 +558,7 @@ void rescan(CustomScanState* css) {
   s->rest.note_parameters();
   // A plan whose parameters changed is rescanned when it is asked for its first row.
   if (exact->chgParam == nullptr) ExecReScan(exact);
+  for (ScanPart* part : of_list<ScanPart>(s->parts)) part->dimensions.rescan(css->ss.ps.chgParam);
   s->decided = false;
 }
 
@@ -572,10 +595,14 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
                      plan.is_null ? "NULL" : "NOT NULL");
   }
   if (range.len > 0) ExplainPropertyText("Range", range.data, es);
+  List* dimensions = NIL;
+  for (int i = 0; i < plan.dimensions; ++i)
+    dimensions = lappend(dimensions, const_cast<char*>(plan.dimension[i].name));
+  if (dimensions != NIL) ExplainPropertyList("Dimensions", dimensions, es);
   List* of_groups = NIL;
   List* of_column = NIL;
   for (Expr* one : of_list<Expr>(plan.conditions)) {
-    List** to = is_of_column(one, plan.groups) ? &of_column : &of_groups;
+    List** to = is_of_column(one, plan.column()) ? &of_column : &of_groups;
     *to = lappend(*to, one);
   }
   const auto show = [&](const char* label, List* conditions) {
@@ -645,6 +672,11 @@ void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo*
 bool is_plain_node(const Plan* plan) {
   return IsA(plan, CustomScan) &&
          reinterpret_cast<const CustomScan*>(plan)->methods == &scan_methods;
+}
+
+bool has_dimensions(const Plan* plan) {
+  List* plans = read_plain_plans(reinterpret_cast<const CustomScan*>(plan));
+  return static_cast<const PlainPlan*>(linitial(plans))->dimensions > 0;
 }
 
 bool decide_plain_node(PlanState* node) {

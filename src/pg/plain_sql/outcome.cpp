@@ -49,7 +49,8 @@ const char* describe(PlainOutcome outcome) {
       "buckets are too many, or clocks are put back in them",
       "values or bounds have more digits than double precision",
       "the answer is beyond its type",
-      "the transaction is serializable"};
+      "the transaction is serializable",
+      "a dimension has several rows of a key, or too many"};
   return kWords[static_cast<int>(outcome)];
 }
 

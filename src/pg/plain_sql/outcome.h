@@ -20,14 +20,15 @@ enum class PlainOutcome {
   unseen,          // groups that the sample did not meet
   not_finite,      // NaN or infinities
   inaccurate,
-  unsure,       // whether there is any row
-  nulls,        // rows where a column of the density is NULL
-  buckets,      // too many, or where clocks are put back
-  digits,       // more than double precision has, or a bound hardly beside a value
-  out_of_type,  // beyond bigint
-  serializable  // the transaction, in which an answer would take no part
+  unsure,        // whether there is any row
+  nulls,         // rows where a column of the density is NULL
+  buckets,       // too many, or where clocks are put back
+  digits,        // more than double precision has, or a bound hardly beside a value
+  out_of_type,   // beyond bigint
+  serializable,  // the transaction, in which an answer would take no part
+  dimension      // a table that is joined has several rows of a key, or too many
 };
-inline constexpr int kPlainOutcomes = 21;
+inline constexpr int kPlainOutcomes = 22;
 
 // Words for messages and the view. Static storage.
 const char* describe(PlainOutcome outcome);

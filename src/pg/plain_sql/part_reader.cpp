@@ -168,14 +168,15 @@ Node* PlainReader::opened(const DensityKey& key, Node* node, PlainQuery* out) co
   const bool is_expression = node != nullptr && !IsA(node, List) && !IsA(node, CaseWhen);
   if (node == nullptr || (is_expression && !contain_var_clause(node)))
     return static_cast<Node*>(copyObjectImpl(node));
-  if (Node* group = is_expression ? open_group(key, node, out) : nullptr) return group;
-  if (is_expression && cut(key, node, out)) {
+  const bool is_own = is_expression && !is_of_others(node);
+  if (Node* group = is_own ? open_group(key, node, out) : nullptr) return group;
+  if (is_own && cut(key, node, out)) {
     const Form_pg_attribute of =
         TupleDescAttr(RelationGetDescr(relation_), key.column[0].attnum - 1);
     out->cuts_column = true;
     out->column = makeVar(static_cast<int>(rti_), of->attnum, of->atttypid, of->atttypmod,
                           of->attcollation, 0);
-    Replaced column = {key.column[0].attnum, static_cast<AttrNumber>(key.groups + 1)};
+    Replaced column = {key.column[0].attnum, static_cast<AttrNumber>(column_place(key) + 1)};
     return replace_column(node, &column);
   }
   struct Opening {
@@ -184,7 +185,8 @@ Node* PlainReader::opened(const DensityKey& key, Node* node, PlainQuery* out) co
     PlainQuery* out;
     bool good = true;
   } opening = {this, &key, out};
-  if (IsA(node, Var) || IsA(node, PlaceHolderVar)) return nullptr;
+  if (IsA(node, Var)) return is_own ? nullptr : dimension_column(key, castNode(Var, node));
+  if (IsA(node, PlaceHolderVar)) return nullptr;
   const auto open_child = [](Node* child, void* state) -> Node* {
     auto* o = static_cast<Opening*>(state);
     if (child == nullptr || !o->good) return child;
@@ -227,15 +229,15 @@ Expr* PlainReader::open_condition(const DensityKey& key, Node* clause, PlainQuer
 // Whether an open condition leaves out rows where the column is NULL, as strict functions tell: to
 // evaluate it there may raise an error that no row does.
 bool PlainReader::is_null_where_column_is(const DensityKey& key, const Expr* open) const {
-  auto column = static_cast<AttrNumber>(key.groups + 1);
+  auto column = static_cast<AttrNumber>(column_place(key) + 1);
   auto* node = const_cast<Node*>(reinterpret_cast<const Node*>(open));
   return bms_is_member(1, find_nonnullable_rels(set_apart(node, &column)));
 }
 
-bool is_of_column(const Expr* open, int groups) {
+bool is_of_column(const Expr* open, int column) {
   Bitmapset* columns = nullptr;
   pull_varattnos(const_cast<Node*>(reinterpret_cast<const Node*>(open)), INDEX_VAR, &columns);
-  return bms_is_member(groups + 1 - FirstLowInvalidHeapAttributeNumber, columns);
+  return bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber, columns);
 }
 
 }  // namespace kde_pg

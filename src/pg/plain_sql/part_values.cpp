@@ -1,6 +1,8 @@
 // See part_values.h.
 #include "pg/plain_sql/part_values.h"
 
+#include "pg/plain_sql/dimension_rows.h"
+
 extern "C" {
 #include "executor/executor.h"
 #include "optimizer/optimizer.h"
@@ -17,10 +19,11 @@ OpenExpression begin_one(const Expr* expression, const PlainPlan& plan, PlanStat
   auto* node = const_cast<Node*>(reinterpret_cast<const Node*>(expression));
   Bitmapset* columns = nullptr;
   pull_varattnos(node, INDEX_VAR, &columns);
-  OpenExpression out = {ExecInitExpr(reinterpret_cast<Expr*>(node), parent), false, false};
+  OpenExpression out = {ExecInitExpr(reinterpret_cast<Expr*>(node), parent), false, false, false};
   for (int i = -1; (i = bms_next_member(columns, i)) >= 0;) {
-    const bool is_group = i + FirstLowInvalidHeapAttributeNumber <= plan.groups;
-    (is_group ? out.of_groups : out.of_column) = true;
+    const int column = i + FirstLowInvalidHeapAttributeNumber;
+    (column <= plan.column() ? out.of_groups : out.of_column) = true;
+    out.of_dimensions |= column > plan.groups && column <= plan.column();
   }
   return out;
 }
@@ -92,6 +95,15 @@ const NullableDatum& PartValues::value(int i) {
   return known[i].value;
 }
 
+// Conditions of groups alone.
+bool PartValues::holds(bool of_dimensions) {
+  for (int i = 0; i < open_.conditions; ++i) {
+    const OpenExpression& e = open_.expression[i];
+    if (!e.of_column && e.of_dimensions == of_dimensions && !is_true(i)) return false;
+  }
+  return true;
+}
+
 bool PartValues::begin_group(const PlainRow* key) {
   if (!any()) return true;
   const auto n = static_cast<Size>(open_.all);
@@ -107,9 +119,10 @@ bool PartValues::begin_group(const PlainRow* key) {
   }
   ExecStoreVirtualTuple(slot);
   ResetExprContext(state_.asked.context);
-  for (int i = 0; i < open_.conditions; ++i)
-    if (!open_.expression[i].of_column && !is_true(i)) return false;
-  return true;
+  // What is looked up may raise an error of a group that a condition leaves out.
+  return holds(false) &&
+         state_.asked.dimensions->join(slot, state_.plan.groups, state_.asked.context) &&
+         holds(true);
 }
 
 bool PartValues::begin_part(int part, Datum value_there, PlainRow* row) {

@@ -12,6 +12,7 @@ namespace kde_pg {
 struct OpenExpression {
   ExprState* state;
   bool of_groups, of_column;
+  bool of_dimensions;  // whose columns are of groups
 };
 
 // Of a plan: the conditions, what else the query is grouped by, then the rows and the zeros of each
@@ -37,8 +38,8 @@ class PartValues {
   explicit PartValues(const PlainState& state) : state_(state), open_(*state.asked.open) {}
 
   // Whether there are any of parts, or of groups.
-  bool any() const { return open_.all > 0; }
-  bool has_keys() const { return open_.has_keys(); }
+  bool any() const { return open_.all > 0 || state_.plan.dimensions > 0; }
+  bool has_keys() const { return open_.has_keys() || state_.plan.dimensions > 0; }
   void begin_parts(int parts);
   // Goes on with a group, of which there are rows; false: its rows are not asked for.
   bool begin_group(const PlainRow* key);
@@ -59,6 +60,7 @@ class PartValues {
     bool known;
   };
 
+  bool holds(bool of_dimensions);
   NullableDatum evaluate(int i) const;
   const NullableDatum& value(int i);
   bool is_true(int i) {

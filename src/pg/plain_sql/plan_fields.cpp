@@ -10,13 +10,79 @@ namespace kde_pg {
 namespace {
 
 // The members of custom_private, in their order.
-enum class Part { relation, names, numbers, filter, shape, bounds, aggregates, references, open };
-// And of the last one.
+enum class Part {
+  relation,
+  names,
+  numbers,
+  filter,
+  shape,
+  bounds,
+  aggregates,
+  references,
+  open,
+  dimensions
+};
+// And of what is open.
 enum class Open { others, conditions, cut_kinds, rows, zeros };
 
 List* part(const List* of, Part p) { return static_cast<List*>(list_nth(of, static_cast<int>(p))); }
 
 char* copy_of(const char* text) { return pstrdup(text); }
+
+// Of each its name, a list of numbers and its lookups.
+List* write_dimensions(const PlainQuery& q) {
+  List* out = NIL;
+  ListCell *cell, *lookups;
+  forboth(cell, q.dimensions, lookups, q.lookups) {
+    const auto* of = static_cast<const PlainDimension*>(lfirst(cell));
+    List* numbers = list_make3_int(static_cast<int>(of->join), static_cast<int>(of->relation),
+                                   list_length(of->columns()));
+    for (const DimensionKey* key : of_list<const DimensionKey>(of->keys))
+      for (const int n :
+           {key->column, static_cast<int>(key->equal), static_cast<int>(key->collation)})
+        numbers = lappend_int(numbers, n);
+    out = lappend(out, list_make3(makeString(copy_of(of->name)), numbers, lfirst(lookups)));
+  }
+  return out;
+}
+
+void read_dimensions(const List* from, PlainPlan* out) {
+  out->dimensions = list_length(from);
+  auto* dimension = static_cast<DimensionPlan*>(
+      palloc0(sizeof(DimensionPlan) * static_cast<Size>(out->dimensions + 1)));
+  for (int i = 0; i < out->dimensions; ++i) {
+    DimensionPlan& to = dimension[i];
+    const auto* of = static_cast<const List*>(list_nth(from, i));
+    const auto* numbers = static_cast<const List*>(lsecond(of));
+    to.name = strVal(linitial(of));
+    to.join = static_cast<PlainJoin>(list_nth_int(numbers, 0));
+    to.relation = static_cast<Oid>(list_nth_int(numbers, 1));
+    to.columns = list_nth_int(numbers, 2);
+    to.lookups = static_cast<List*>(lthird(of));
+    to.keys = list_length(to.lookups);
+    auto* key =
+        static_cast<DimensionKey*>(palloc(sizeof(DimensionKey) * static_cast<Size>(to.keys + 1)));
+    for (int k = 0; k < to.keys; ++k) {
+      const auto at = [&](int field) { return list_nth_int(numbers, 3 * (k + 1) + field); };
+      key[k] = {at(0), static_cast<Oid>(at(1)), static_cast<Oid>(at(2))};
+    }
+    to.key = key;
+    out->dimension_columns += to.columns;
+  }
+  out->dimension = dimension;
+}
+
+// The planner takes the first of two for what the query is grouped by, which is that among the others.
+Expr* column_beside_others(const PlainQuery& q, Var* var) {
+  for (const Node* other : of_list<const Node>(q.others)) {
+    const auto* same = reinterpret_cast<const Var*>(other);
+    if (IsA(other, Var) && same->varno == var->varno && same->varattno == var->varattno)
+      return reinterpret_cast<Expr*>(makeRelabelType(reinterpret_cast<Expr*>(var), var->vartype,
+                                                     var->vartypmod, var->varcollid,
+                                                     COERCE_IMPLICIT_CAST));
+  }
+  return &var->xpr;
+}
 
 void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* scan) {
   const DensityKey& key = q.key;
@@ -49,6 +115,8 @@ void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* sc
   for (int i = 0; i < q.groups(); ++i)
     add(q.group[i] != nullptr ? reinterpret_cast<Expr*>(q.group[i])
                               : reinterpret_cast<Expr*>(makeNullConst(TEXTOID, -1, InvalidOid)));
+  for (const PlainDimension* of : of_list<const PlainDimension>(q.dimensions))
+    for (Var* var : of_list<Var>(of->columns())) add(column_beside_others(q, var));
   if (q.cuts_column) add(reinterpret_cast<Expr*>(q.column));
   for (Expr* other : of_list<Expr>(q.others)) add(other);
   List* rows = NIL;
@@ -69,6 +137,7 @@ void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* sc
   for (int i = 0; i < key.references; ++i) references = lappend_int(references, key.reference[i]);
   rest = lappend(lappend(lappend(rest, bounds), aggregates), references);
   rest = lappend(rest, list_make5(q.open_others, q.conditions, q.cut_kinds, rows, zeros));
+  rest = lappend(rest, write_dimensions(q));
   scan->custom_private = lappend(scan->custom_private, rest);
 }
 
@@ -125,6 +194,7 @@ PlainPlan read_one(const List* scan, const List* expressions) {
   out.others = list_length(out.open_others);
   out.conditions = of_open(Open::conditions);
   out.cut_kinds = of_open(Open::cut_kinds);
+  read_dimensions(part(scan, Part::dimensions), &out);
   List* aggregates = part(scan, Part::aggregates);
   out.aggregates = list_length(aggregates) / 7;
   auto* aggregate = static_cast<PlainAggregate*>(
@@ -153,14 +223,14 @@ PlainPlan read_one(const List* scan, const List* expressions) {
 
 bool PlainPlan::is_by_column() const {
   for (const Expr* other : of_list<const Expr>(open_others))
-    if (is_of_column(other, groups)) return true;
+    if (is_of_column(other, column())) return true;
   return false;
 }
 
 int PlainPlan::other_column() const {
   for (int i = 0; i < others; ++i) {
     auto* other = static_cast<const Node*>(list_nth(open_others, i));
-    if (IsA(other, Var) && reinterpret_cast<const Var*>(other)->varattno == groups + 1)
+    if (IsA(other, Var) && reinterpret_cast<const Var*>(other)->varattno == column() + 1)
       return keys() - others + i;
   }
   return -1;

@@ -2,13 +2,14 @@
 // after the other for each of them.
 //
 //   custom_scan_tlist  what the density's groups are by (a NULL of type text where the query has it
-//                      not), the range column if it is cut, what else the query is grouped by, then
-//                      the aggregates
+//                      not), dimensions' columns, the range column if it is cut, what else the query
+//                      is grouped by, then the aggregates
 //   custom_exprs       a list of the bounds' values, the passages and the cuts, as a list each;
 //                      buckets with the column's value left open
 //   custom_private     a list of the rest, below; of open expressions, too, which refer to the columns
 //                      above: what these are of the planner need not put in their place
-//   custom_plans       the exact plan, whose target list is the scan's, and parameters
+//   custom_plans       the exact plan, whose target list is the scan's, and parameters; that of
+//                      rest.h, if there is one; each dimension's
 #pragma once
 
 #include "pg/plain_sql/query.h"
@@ -18,6 +19,16 @@ extern "C" {
 }
 
 namespace kde_pg {
+
+struct DimensionPlan {
+  PlainJoin join;
+  const char* name;
+  Oid relation;
+  int columns;
+  int keys;
+  const DimensionKey* key;
+  List* lookups;  // open
+};
 
 // What the executor reads back.
 struct PlainPlan {
@@ -40,10 +51,12 @@ struct PlainPlan {
   List *values, *passages, *cuts;   // of custom_exprs
   List* cut_kinds;                  // integers
   List *open_others, *conditions;
+  int dimensions, dimension_columns;
+  const DimensionPlan* dimension;
 
   // Columns before the aggregates, and that of the range column.
-  int keys() const { return groups + (cuts_column ? 1 : 0) + others; }
-  int column() const { return groups; }
+  int keys() const { return column() + (cuts_column ? 1 : 0) + others; }
+  int column() const { return groups + dimension_columns; }
   // That where the query is grouped by the range column itself, which it may have of either; -1: none.
   int other_column() const;
   bool is_grouped() const { return by_groups != 0 || others > 0; }

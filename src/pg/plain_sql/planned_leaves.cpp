@@ -47,8 +47,8 @@ uint64 leaves_of_partitioned(PlannerInfo* root, const RelOptInfo* rel) {
 
 }  // namespace
 
-uint64 planned_leaves(PlannerInfo* root, RelOptInfo* input) {
-  const RelOptInfo* rel = find_base_rel(root, bms_singleton_member(input->relids));
+uint64 planned_leaves(PlannerInfo* root, Index number) {
+  const RelOptInfo* rel = find_base_rel(root, static_cast<int>(number));
   const RangeTblEntry* rte = planner_rt_fetch(rel->relid, root);
   if (!rte->inh) return hash_of_leaf(rte->relid);
   if (rte->relkind == RELKIND_PARTITIONED_TABLE) return leaves_of_partitioned(root, rel);

@@ -13,6 +13,6 @@ extern "C" {
 namespace kde_pg {
 
 // Their sum as set_of_leaves() has it, those that were pruned included. input: the table's rows.
-uint64 planned_leaves(PlannerInfo* root, RelOptInfo* input);
+uint64 planned_leaves(PlannerInfo* root, Index number);
 
 }  // namespace kde_pg

@@ -1,7 +1,8 @@
 // A grouped query of one table as a question to one of its densities.
 //
 // It is one if
-//   - its rows are those of one table, that no policy or sample thins out;
+//   - its rows are those of one table, joined with others or not, that no policy or sample thins
+//     out;
 //   - its aggregates are count, sum, avg, variances and their roots, of all rows, of the density's
 //     columns or its measures, and min and max of its only column; each with a FILTER, or of a CASE
 //     that leaves rows out;
@@ -11,7 +12,9 @@
 //     make up the density's filter, as canonical texts;
 //   - other conditions, FILTERs and what it is grouped by are of what the density's groups are by,
 //     and of functions of its only column that are constant from one of few places to the next
-//     (part_reader.cpp): the server evaluates them on groups and on the parts of the range between.
+//     (part_reader.cpp): the server evaluates them on groups and on the parts of the range between;
+//   - tables that it is joined with have at most one row for each group, by equality with what the
+//     groups are by (dimension_reader.cpp): their columns are then known of groups, too.
 // The values of a category are its groups.
 // What that leaves out the exact plan answers.
 #pragma once
@@ -60,8 +63,33 @@ struct PlainBound {
   Oid column_type, collation;  // of a category
 };
 
+// What is asked of a dimension's row for a group: its columns; those, or NULLs where there is none;
+// whether there is one; whether there is none.
+enum class PlainJoin { inner, left, semi, anti };
+
+// A column of a dimension's plan, and the operator that compares what is looked up with it.
+struct DimensionKey {
+  int column;
+  Oid equal, collation;
+};
+
+// A table that the query's is joined with.
+struct PlainDimension {
+  RelOptInfo* rel;
+  const char* name;  // as the query has it
+  Oid relation;
+  PlainJoin join;
+  List* conditions;  // of an outer join, Expr*
+  int null_by;       // the join by which its columns may be NULL; 0: none
+  List* keys;        // DimensionKey*
+  List* lookups;     // of each an Expr* of the table and of dimensions before this one
+
+  List* columns() const { return rel->reltarget->exprs; }  // Var*
+};
+
 struct PlainQuery {
   DensityKey key;          // without trees
+  Index table = 0;         // in the range table
   List* aggregates = NIL;  // PlainAggregate*
   List* bounds = NIL;      // PlainBound*
   // What the density's groups are by, as the query has it: an Expr* each; null where it has it not.
@@ -83,13 +111,21 @@ struct PlainQuery {
   List* cut_kinds = NIL;
   bool cuts_column = false;  // whether one of them is of the range column, which is then:
   Var* column = nullptr;
-  List* passages = NIL;  // Expr*, comparisons of buckets, the column left open
+  List* passages = NIL;    // Expr*, comparisons of buckets, the column left open
+  List* dimensions = NIL;  // PlainDimension*
+  List* lookups = NIL;     // of each the List* of its lookups, open
+  int dimension_columns = 0;
+  // And the conditions as the query has them, Expr*: of the table alone, and of dimensions, too.
+  List* own_conditions = NIL;
+  List* joined_conditions = NIL;
   // A column or measure that is, or is not, NULL in the query's rows; -1: none. Aggregates are then
   // of rows, or of it.
   int null_of = -1;
   bool is_null = false;
 
   int groups() const { return of_words ? 1 : key.groups; }
+  // That of the range column among the plan's.
+  int column_place() const { return groups() + dimension_columns; }
   bool is_by_group() const {
     for (const Node* node : group)
       if (node != nullptr) return true;
@@ -98,8 +134,8 @@ struct PlainQuery {
   bool is_by_all() const { return by_groups == (1 << groups()) - 1; }
 };
 
-// Whether an open expression is of the range column.
-bool is_of_column(const Expr* open, int groups);
+// Whether an open expression is of the range column, which is that of the plan's columns.
+bool is_of_column(const Expr* open, int column);
 
 // Why a density answers a query, or why not.
 struct PlainReason {

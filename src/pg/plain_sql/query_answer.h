@@ -14,6 +14,7 @@ extern "C" {
 namespace kde_pg {
 
 struct OpenExpressions;  // part_values.h
+class DimensionRows;     // dimension_rows.h
 
 // Where the range column is cut.
 struct PlainCutAt {
@@ -33,6 +34,7 @@ struct PlainAsked {
   TupleTableSlot* slot;  // of custom_scan_tlist's columns
   ExprContext* context;  // in which open expressions are evaluated on the slot
   const OpenExpressions* open;
+  const DimensionRows* dimensions;
   const PlainCutAt* cut;  // of each of the plan's
   List* passages;         // ExprState*, comparisons of buckets
   PlainRest* rest;        // by which rows that changed are read; null: it cannot be had

@@ -181,6 +181,14 @@ Expr* both(Expr* a, Expr* b) {
   return b == nullptr ? a : makeBoolExpr(AND_EXPR, list_make2(a, b), -1);
 }
 
+Expr* has_value(Node* of) {
+  auto* out = makeNode(NullTest);
+  out->arg = reinterpret_cast<Expr*>(of);
+  out->nulltesttype = IS_NOT_NULL;
+  out->location = -1;
+  return &out->xpr;
+}
+
 Expr* is_not(Expr* of, BoolTestType what) {
   auto* out = makeNode(BooleanTest);
   out->arg = of;
@@ -195,7 +203,7 @@ bool varies(Node* node) { return contain_volatile_functions(node) || is_sub_plan
 
 // As a key would have it; null: it can be of none.
 const char* PlainReader::text_of(Node* node) const {
-  if (!may_be_fitted(node)) return nullptr;
+  if (!may_be_fitted(node) || is_of_others(node)) return nullptr;
   has_texts_ = true;
   return canonical_text(relation_, alone(rti_, node));
 }
@@ -276,16 +284,21 @@ bool PlainReader::read_comparison(Expr* clause, Condition* out) const {
   return true;
 }
 
+bool PlainReader::add_condition(Expr* clause) {
+  auto* c = static_cast<Condition*>(palloc0(sizeof(Condition)));
+  c->clause = clause;
+  if (varies(reinterpret_cast<Node*>(c->clause)))
+    return no("a condition has a subquery of each row, or a volatile function");
+  if (!read_comparison(clause, c)) c->compares = false;
+  conditions_ = lappend(conditions_, c);
+  return true;
+}
+
 bool PlainReader::read_conditions(RelOptInfo* input) {
   for (const RestrictInfo* info : of_list<const RestrictInfo>(input->baserestrictinfo)) {
     if (info->pseudoconstant) return no("a condition depends on nothing of the table");
     if (info->security_level > 0) return no("policies, or a security-barrier view, apply");
-    auto* c = static_cast<Condition*>(palloc0(sizeof(Condition)));
-    c->clause = info->clause;
-    if (varies(reinterpret_cast<Node*>(c->clause)))
-      return no("a condition has a subquery of each row, or a volatile function");
-    if (!read_comparison(info->clause, c)) c->compares = false;
-    conditions_ = lappend(conditions_, c);
+    if (!add_condition(info->clause)) return false;
   }
   return true;
 }
@@ -342,6 +355,10 @@ bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
     Node* arg = reinterpret_cast<Node*>(linitial_node(TargetEntry, node->args)->expr);
     if (varies(arg)) return no("an aggregate has a subquery or a volatile function");
     arg = read_case(arg, asked);
+    if (node->aggfnoid == F_COUNT_ANY && is_of_others(arg) && !type_is_rowtype(exprType(arg))) {
+      asked->rows = both(asked->rows, has_value(arg));
+      arg = makeBoolConst(true, false);
+    }
     // They are count(*).
     asked->ones = is_sum_of_ones(node->aggfnoid, arg);
     if (asked->ones || (node->aggfnoid == F_COUNT_ANY && is_never_null(arg))) {
@@ -374,6 +391,11 @@ bool PlainReader::read_leaves(Node* node) {
       return add_aggregate(castNode(Aggref, of), reinterpret_cast<Expr*>(node), end);
     return no("approx_lower() or approx_upper() is of more than one aggregate");
   }
+  // The key of a dimension, by which the query is grouped, tells its other columns.
+  if (IsA(node, Var) && is_of_others(node)) {
+    groups_ = lappend(groups_, node);
+    return true;
+  }
   if (IsA(node, Var) || IsA(node, PlaceHolderVar))
     return no("it is grouped by more than what it shows");
   if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
@@ -385,7 +407,8 @@ bool PlainReader::read_leaves(Node* node) {
   return !expression_tree_walker(node, as_walker(visit), this);
 }
 
-bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having) {
+bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, Index table, PathTarget* target,
+                       List* having) {
   ::Query* parse = root->parse;
   if (parse->groupingSets != NIL) return no("it has grouping sets");
   if (parse->hasTargetSRFs) return no("the select list has a function that returns a set");
@@ -394,8 +417,10 @@ bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
   if (!parse->hasAggs && parse->groupClause == NIL) return no("it has no aggregate");
   if (asks_ends_elsewhere(root, target))
     return no("approx_lower() or approx_upper() is not computed with its aggregate");
-  if (input->reloptkind != RELOPT_BASEREL) return no("its rows are not those of one table");
-  rti_ = static_cast<Index>(bms_singleton_member(input->relids));
+  const bool joins = input->reloptkind == RELOPT_JOINREL;
+  if (!joins && input->reloptkind != RELOPT_BASEREL)
+    return no("its rows are not those of one table");
+  rti_ = table;
   const RangeTblEntry* rte = planner_rt_fetch(rti_, root);
   if (rte->tablesample != nullptr) return no("it has TABLESAMPLE");
   if (rte->securityQuals != NIL) return no("policies apply");
@@ -406,7 +431,7 @@ bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
     return no("its rows are not those of a table");
   relation_ = table_open(rte->relid, NoLock);
   groups_ = get_sortgrouplist_exprs(parse->groupClause, parse->targetList);
-  bool good = read_conditions(input);
+  bool good = joins ? read_joins(root, input) : read_conditions(input);
   for (Node* node : of_list<Node>(target->exprs)) good = good && read_leaves(node);
   for (Node* node : of_list<Node>(having)) good = good && read_leaves(node);
   if (!good) close();
@@ -416,12 +441,14 @@ bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
 // What a density has not, for a reason.
 const char* PlainReader::lacks(Node* node) const {
   if (!tells_) return "";
+  if (is_of_others(node)) return "does not know what is of other tables as well";
   if (!can_be_printed(node)) return "does not answer a condition that has parameters";
   return psprintf("lacks %s%s", canonical_text(relation_, alone(rti_, node)), settings_of(node));
 }
 
 const char* PlainReader::is_not_by(Node* node) const {
   if (!tells_) return "";
+  if (is_of_others(node)) return "is not by what is of other tables as well";
   if (!can_be_printed(node)) return "is not by what has parameters";
   return psprintf("is not by %s%s", canonical_text(relation_, alone(rti_, node)),
                   settings_of(node));

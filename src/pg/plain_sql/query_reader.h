@@ -53,7 +53,8 @@ class PlainReader {
  public:
   explicit PlainReader(bool tells) : tells_(tells) {}
 
-  bool read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having);
+  // table: whose densities may answer, of the range table.
+  bool read(PlannerInfo* root, RelOptInfo* input, Index table, PathTarget* target, List* having);
   Oid relation() const { return RelationGetRelid(relation_); }
   // Null where a density of such a key cannot answer. some: aggregates, by their index; null: all.
   PlainQuery* question(const CatalogEntry& entry, const Bitmapset* some = nullptr) const;
@@ -87,7 +88,15 @@ class PlainReader {
   const char* text_of(Node* node) const;
   const char* lacks(Node* node) const;
   const char* is_not_by(Node* node) const;
+  bool is_of_others(Node* node) const;
+  bool add_condition(Expr* clause);
   bool read_conditions(RelOptInfo* input);
+  bool read_joins(PlannerInfo* root, RelOptInfo* input);
+  bool find_lookups(PlainDimension* dimension, const Bitmapset* known, List** clauses) const;
+  bool place_dimensions(const DensityKey& key, PlainQuery* out) const;
+  int first_dimension_column(const DensityKey& key) const { return Max(key.groups, 1); }
+  int column_place(const DensityKey& key) const { return key.groups + dimension_columns_; }
+  Node* dimension_column(const DensityKey& key, const Var* var) const;
   bool read_leaves(Node* node);
   Node* read_case(Node* arg, Asked* asked) const;
   bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
@@ -128,6 +137,9 @@ class PlainReader {
   List* groups_ = NIL;      // Expr*
   List* aggregates_ = NIL;  // Asked*
   List* conditions_ = NIL;  // Condition*
+  List* dimensions_ = NIL;  // PlainDimension*, each after those that it is looked up by
+  int dimension_columns_ = 0;
+  List* joined_ = NIL;  // Expr*, conditions of dimensions, too
 };
 
 // Whether a group's key, which is stored as text, reads back as the value it was, whatever happens

@@ -26,6 +26,7 @@ extern "C" {
 #include "catalog/pg_statistic.h"
 #include "commands/defrem.h"
 #include "optimizer/clauses.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
@@ -196,12 +197,17 @@ bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const
     if (is_bound(key, *c, out) || is_passage(key, *c, out) || is_null_test(key, *c, out)) continue;
     Expr* clause = open_condition(key, reinterpret_cast<Node*>(c->clause), out);
     // One of the column may be a part of the filter.
-    if (clause != nullptr && !(key.has_filter() && is_of_column(clause, out->groups())))
+    if (clause != nullptr && !(key.has_filter() && is_of_column(clause, out->column_place())))
       out->conditions = lappend(out->conditions, clause);
     else {
       rest = lappend(rest, c->clause);
       if (!is_always_true(*c)) not_always = lappend(not_always, c->clause);
     }
+  }
+  for (Node* clause : of_list<Node>(joined_)) {
+    Expr* condition = open(key, clause, out);
+    if (condition == nullptr) return no(lacks(clause));
+    out->conditions = lappend(out->conditions, condition);
   }
   if (is_same_filter(key, rest)) return true;
   if (list_length(not_always) < list_length(rest) && is_same_filter(key, not_always)) return true;
@@ -457,13 +463,15 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
   auto* out = static_cast<PlainQuery*>(palloc(sizeof(PlainQuery)));
   *out = PlainQuery();
   out->key = entry.key;
+  out->table = rti_;
   if (key.columns == 1 && key.groups == 0 && key.column[0].attnum != 0) {
     const KeyColumn& c = key.column[0];
     const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), c.attnum - 1);
     const Named column = {c.attnum, nullptr, of->atttypid, of->attcollation};
     out->of_words = is_category(column);
   }
-  if (!place_groups(key, out) || !place_conditions(key, out)) return nullptr;
+  if (!place_dimensions(key, out) || !place_groups(key, out) || !place_conditions(key, out))
+    return nullptr;
   nearness_ = kAllConditions;
   if (!place_aggregates(key, some, out)) return nullptr;
   nearness_ = kAllConditions + 1;
@@ -623,31 +631,18 @@ class Reasons {
   List* found_ = NIL;  // One*
 };
 
-}  // namespace
-
-List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
-                       bool any, List** list) {
+// Of a table whose densities may answer, which are `entries`.
+List* queries_of_table(PlannerInfo* root, RelOptInfo* input, Index table, List* entries,
+                       PathTarget* target, List* having, bool any, List** list) {
   Reasons reasons(list);
-  if (input->rtekind != RTE_RELATION || bms_membership(input->relids) != BMS_SINGLETON) {
-    reasons.of_query(InvalidOid, "its rows are not those of one table");
-    reasons.finish();
-    return NIL;
-  }
-  const RangeTblEntry* rte = planner_rt_fetch(bms_singleton_member(input->relids), root);
-  if (!any && has_no_consent(rte->relid)) return NIL;
-  const uint64 before = consent_invalidations();
-  List* entries = densities_of(rte->relid);
-  if (!any && !is_allowed(entries)) {
-    if (!IsInParallelMode()) note_no_consent(rte->relid, before);
-    return NIL;
-  }
+  const RangeTblEntry* rte = planner_rt_fetch(table, root);
   PinnedSettings settings;
   settings.begin();
   PlainReader query(static_cast<bool>(reasons));
   PlainQuery* best = nullptr;
   List* out = NIL;
   List* allowed = NIL;
-  if (query.read(root, input, target, having)) {
+  if (query.read(root, input, table, target, having)) {
     for (CatalogEntry* entry : of_list<CatalogEntry>(entries)) {
       if (!any && !entry->settings.plain_sql) continue;
       allowed = lappend(allowed, entry);
@@ -671,6 +666,48 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
   }
   settings.end();
   reasons.finish();
+  return out;
+}
+
+// Densities of a table; NIL where none may answer.
+List* asked_of(Oid relation, bool any) {
+  if (!any && has_no_consent(relation)) return NIL;
+  const uint64 before = consent_invalidations();
+  List* entries = densities_of(relation);
+  if (any || is_allowed(entries)) return entries;
+  if (!IsInParallelMode()) note_no_consent(relation, before);
+  return NIL;
+}
+
+}  // namespace
+
+List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
+                       bool any, List** list) {
+  const bool joins = input->reloptkind == RELOPT_JOINREL;
+  List* out = NIL;
+  double rows = -1;
+  bool is_asked = false;
+  // Of several tables with densities the largest is no dimension.
+  for (int i = -1; (i = bms_next_member(input->relids, i)) >= 0;) {
+    if (joins && !bms_is_member(i, root->all_baserels)) continue;
+    const RangeTblEntry* rte = planner_rt_fetch(i, root);
+    if (rte->rtekind != RTE_RELATION) continue;
+    List* entries = asked_of(rte->relid, any);
+    // Of one table all is told.
+    if (entries == NIL && (joins || !any)) continue;
+    is_asked = true;
+    List* found =
+        queries_of_table(root, input, static_cast<Index>(i), entries, target, having, any, list);
+    const double own = find_base_rel(root, i)->tuples;
+    if (found == NIL || own <= rows) continue;
+    out = found;
+    rows = own;
+  }
+  if (!is_asked && list != nullptr) {
+    Reasons reasons(list);
+    reasons.of_query(InvalidOid, "its rows are not those of one table");
+    reasons.finish();
+  }
   return out;
 }
 

@@ -3,7 +3,7 @@
 //
 // Beside the exact plan the custom node has a second one: the server's own aggregation, with the
 // statement's conditions and groups, above a scan that reads the table's leaves in those stretches
-// alone, under the statement's snapshot. It begins when it is first wanted, and EXPLAIN does not show
+// alone, under the statement's snapshot, and joins them with dimensions' as groups are. It begins when it is first wanted, and EXPLAIN does not show
 // it. Its columns are the node's: what the query is grouped by, then the rows, and of each aggregate
 // its values and their sum, or the least or greatest of them.
 #pragma once
@@ -20,9 +20,10 @@ extern "C" {
 namespace kde_pg {
 
 struct PlainPlan;
+class DimensionRows;
 
 // Null where it cannot be had: variances, whose digits depend on how they are added up; groups that are not
-// hashed; system columns; subqueries. input: the table's rows.
+// hashed; system columns; subqueries. input: the table's rows, joined with its dimensions'.
 Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const PlainQuery& query);
 
 // What it finds of an aggregate.
@@ -49,8 +50,9 @@ class PlainRest {
   }
   bool is_there() const { return plan_ != nullptr; }
   // Of a list of Stretch*, of leaf after leaf, which are locked. Calls visit(row) for each row of the
-  // plan.
-  void read(const PlainPlan& asked, List* stretches, kde::FunctionRef<void(const RestRow&)> visit);
+  // plan. Dimensions' rows are those that the node has read.
+  void read(const PlainPlan& asked, const DimensionRows* dimensions, List* stretches,
+            kde::FunctionRef<void(const RestRow&)> visit);
   void note_parameters();
   void end();
 

@@ -35,6 +35,17 @@ Plan* plan_scan(PlannerInfo*, RelOptInfo* rel, CustomPath* path, List* tlist, Li
 
 const CustomPathMethods path_methods = {kRestName, plan_scan, nullptr};
 
+// Of a join: the plan that is to be lies in custom_private of the path.
+Plan* plan_join(PlannerInfo*, RelOptInfo*, CustomPath* path, List* tlist, List*, List*) {
+  auto* scan = static_cast<CustomScan*>(copyObjectImpl(linitial(path->custom_private)));
+  scan->scan.plan.targetlist = tlist;
+  scan->flags = path->flags;
+  scan->methods = &rest_scan_methods;
+  return &scan->scan.plan;
+}
+
+const CustomPathMethods join_methods = {kRestName, plan_join, nullptr};
+
 // Numbers of Aggrefs are those of their plan's alone.
 class RestTarget {
  public:
@@ -167,10 +178,59 @@ bool may_scan(RelOptInfo* input) {
          !contain_subplans(reinterpret_cast<Node*>(input->reltarget->exprs));
 }
 
+// A dimension's column as those above the join have it.
+Var* joined_column(const PlainDimension& of, const Var* column) {
+  auto* out = static_cast<Var*>(copyObjectImpl(column));
+#if PG_VERSION_NUM >= 160000
+  if (of.null_by != 0) out->varnullingrels = bms_make_singleton(of.null_by);
+#else
+  (void)of;
+#endif
+  return out;
+}
+
+// The table's columns that the query uses, then its dimensions', as rows of one. Null: there is more in
+// it than that.
+CustomScan* scan_of_join(RelOptInfo* input, const PlainQuery& query) {
+  List* lookups = NIL;
+  for (const PlainDimension* of : of_list<const PlainDimension>(query.dimensions))
+    lookups = lappend(lookups, of->lookups);
+  List* used =
+      list_make4(query.own_conditions, lookups, query.joined_conditions, input->reltarget->exprs);
+  if (contain_subplans(reinterpret_cast<Node*>(used))) return nullptr;
+  List* columns = NIL;
+  const auto add = [&columns](Var* var) {
+    const auto number = static_cast<AttrNumber>(list_length(columns) + 1);
+    columns = lappend(columns, makeTargetEntry(&var->xpr, number, nullptr, false));
+  };
+  List* own = NIL;
+  for (Node* node : of_list<Node>(pull_var_clause(
+           reinterpret_cast<Node*>(used), PVC_RECURSE_AGGREGATES | PVC_INCLUDE_PLACEHOLDERS))) {
+    if (!IsA(node, Var)) return nullptr;
+    auto* var = castNode(Var, node);
+    if (var->varno != static_cast<int>(query.table)) continue;
+    if (var->varattno <= 0) return nullptr;
+    own = list_append_unique(own, var);
+  }
+  for (Var* var : of_list<Var>(own)) add(var);
+  for (const PlainDimension* of : of_list<const PlainDimension>(query.dimensions))
+    for (const Var* var : of_list<const Var>(of->columns())) add(joined_column(*of, var));
+  auto* scan = makeNode(CustomScan);
+  scan->scan.plan.qual = query.joined_conditions;
+  scan->custom_scan_tlist = columns;
+  scan->custom_exprs = list_make2(query.own_conditions, lookups);
+  scan->custom_private =
+      list_make2(list_make1_oid(query.key.relation), list_make1_int(list_length(own)));
+  return scan;
+}
+
 }  // namespace
 
 Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const PlainQuery& query) {
-  if (input->reloptkind != RELOPT_BASEREL || query.null_of >= 0 || !may_scan(input)) return nullptr;
+  const bool joins = query.dimensions != NIL;
+  if (query.null_of >= 0 || (!joins && !may_scan(input))) return nullptr;
+  CustomScan* join = joins ? scan_of_join(input, query) : nullptr;
+  if (joins && join == nullptr) return nullptr;
   List* groups = processed_groups(root);
   // Where the planner has left all groups out there is a row of no rows, too.
   if (!grouping_is_hashable(groups) || (groups == NIL) != (root->parse->groupClause == NIL))
@@ -189,7 +249,8 @@ Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const 
   scan->path.pathtarget = input->reltarget;
   scan->path.rows = kRows;
   scan->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-  scan->methods = &path_methods;
+  scan->methods = joins ? &join_methods : &path_methods;
+  if (joins) scan->custom_private = list_make1(join);
   AggClauseCosts costs = {};
   return reinterpret_cast<Path*>(create_agg_path(root, output, &scan->path, columns.target,
                                                  groups != NIL ? AGG_HASHED : AGG_PLAIN,

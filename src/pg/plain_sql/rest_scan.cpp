@@ -1,5 +1,6 @@
 // The run of the exact part of an answer, and the node that scans stretches of blocks; see rest.h.
 // The node's rows are those of the table that the query names, whatever leaf they lie in.
+#include "pg/plain_sql/dimension_rows.h"
 #include "pg/plain_sql/plan_fields.h"
 #include "pg/plain_sql/rest_node.h"
 #include "pg/read/block_range.h"
@@ -27,6 +28,13 @@ struct RestScan {
   AttrNumber attributes;  // as far as rows have to be taken apart
   List* stretches;
   int next;
+  // Of a join: the table, and a row of it by itself.
+  Relation table;
+  TupleTableSlot* row;
+  int columns;            // of the table, in the node's rows
+  ExprState* conditions;  // of the table alone
+  List* lookups;          // ExprState*, a list of each dimension
+  const DimensionRows* dimensions;
   // Of the stretch that is read; null: none.
   Relation leaf;
   TableScanDesc scan;
@@ -43,15 +51,41 @@ Node* create_state(CustomScan*) {
   return reinterpret_cast<Node*>(s);
 }
 
+// The column of the table's that one of the node's rows is.
+AttrNumber column_of(const CustomScan* scan, int i) {
+  auto* of = list_nth_node(TargetEntry, scan->custom_scan_tlist, i);
+  return castNode(Var, of->expr)->varattno;
+}
+
+// The plan has locked the table.
+void begin_join(RestScan* s, const CustomScan* scan) {
+  s->table = table_open(linitial_oid(static_cast<List*>(linitial(scan->custom_private))), NoLock);
+  s->row = MakeSingleTupleTableSlot(RelationGetDescr(s->table), &TTSOpsVirtual);
+  s->columns = linitial_int(static_cast<List*>(lsecond(scan->custom_private)));
+  for (int i = 0; i < s->columns; ++i) s->attributes = Max(s->attributes, column_of(scan, i));
+  s->conditions = ExecInitQual(static_cast<List*>(linitial(scan->custom_exprs)), &s->css.ss.ps);
+  for (List* of : of_list<List>(static_cast<List*>(lsecond(scan->custom_exprs))))
+    s->lookups = lappend(s->lookups, ExecInitExprList(of, &s->css.ss.ps));
+}
+
 void begin(CustomScanState* css, EState*, int) {
   const auto* scan = castNode(CustomScan, css->ss.ps.plan);
+  auto* s = reinterpret_cast<RestScan*>(css);
+  if (scan->scan.scanrelid == 0) {
+    begin_join(s, scan);
+    return;
+  }
   Bitmapset* columns = nullptr;
   for (List* of : {scan->scan.plan.targetlist, scan->scan.plan.qual})
     pull_varattnos(reinterpret_cast<Node*>(of), scan->scan.scanrelid, &columns);
   int last = -1;
   for (int i = -1; (i = bms_next_member(columns, i)) >= 0;) last = i;
-  auto* s = reinterpret_cast<RestScan*>(css);
   s->attributes = static_cast<AttrNumber>(Max(last + FirstLowInvalidHeapAttributeNumber, 0));
+}
+
+bool is_join(const RestScan* s) { return s->table != nullptr; }
+Relation table_of(const RestScan* s) {
+  return is_join(s) ? s->table : s->css.ss.ss_currentRelation;
 }
 
 void close_leaf(RestScan* s) {
@@ -70,7 +104,7 @@ bool next_stretch(RestScan* s) {
     const auto& stretch = *static_cast<const Stretch*>(list_nth(s->stretches, s->next++));
     if (s->leaf != nullptr && RelationGetRelid(s->leaf) != stretch.leaf) close_leaf(s);
     if (s->leaf == nullptr) {
-      Relation root = s->css.ss.ss_currentRelation;
+      Relation root = table_of(s);
       s->leaf = table_open(stretch.leaf, NoLock);
       s->slot = table_slot_create(s->leaf, nullptr);
       s->scan = begin_block_scan(s->leaf, s->css.ss.ps.state->es_snapshot);
@@ -89,7 +123,7 @@ bool next_stretch(RestScan* s) {
 
 // Of the table's own form, as a virtual row, whose values lie where the leaf's row does.
 TupleTableSlot* as_own(const RestScan* s) {
-  TupleTableSlot* out = s->css.ss.ss_ScanTupleSlot;
+  TupleTableSlot* out = is_join(s) ? s->row : s->css.ss.ss_ScanTupleSlot;
   if (s->map != nullptr) return execute_attr_map_slot(s->map->attrMap, s->slot, out);
   slot_getsomeattrs(s->slot, s->attributes);
   ExecClearTuple(out);
@@ -102,11 +136,36 @@ TupleTableSlot* as_own(const RestScan* s) {
   return ExecStoreVirtualTuple(out);
 }
 
+// With its dimensions' rows. Null: it joins with none, or is not asked for.
+TupleTableSlot* joined(RestScan* s, TupleTableSlot* own) {
+  const auto* scan = castNode(CustomScan, s->css.ss.ps.plan);
+  ExprContext* context = s->css.ss.ps.ps_ExprContext;
+  TupleTableSlot* out = s->css.ss.ss_ScanTupleSlot;
+  slot_getallattrs(own);
+  ResetExprContext(context);
+  ExecClearTuple(out);
+  for (int i = 0; i < s->columns; ++i) {
+    const int from = column_of(scan, i) - 1;
+    out->tts_values[i] = own->tts_values[from];
+    out->tts_isnull[i] = own->tts_isnull[from];
+  }
+  ExecStoreVirtualTuple(out);
+  context->ecxt_scantuple = out;
+  const bool is =
+      ExecQual(s->conditions, context) && s->dimensions->join(out, s->columns, s->lookups, context);
+  return is ? out : nullptr;
+}
+
 TupleTableSlot* next_row(ScanState* state) {
   auto* s = reinterpret_cast<RestScan*>(state);
   while (s->leaf != nullptr || next_stretch(s)) {
     CHECK_FOR_INTERRUPTS();
-    if (table_scan_getnextslot_tidrange(s->scan, ForwardScanDirection, s->slot)) return as_own(s);
+    if (table_scan_getnextslot_tidrange(s->scan, ForwardScanDirection, s->slot)) {
+      TupleTableSlot* row = as_own(s);
+      if (is_join(s)) row = joined(s, row);
+      if (row != nullptr) return row;
+      continue;
+    }
     if (!next_stretch(s)) break;
   }
   return nullptr;
@@ -116,7 +175,13 @@ bool recheck(ScanState*, TupleTableSlot*) { return true; }
 
 TupleTableSlot* execute(CustomScanState* css) { return ExecScan(&css->ss, next_row, recheck); }
 
-void end_scan(CustomScanState* css) { close_leaf(reinterpret_cast<RestScan*>(css)); }
+void end_scan(CustomScanState* css) {
+  auto* s = reinterpret_cast<RestScan*>(css);
+  close_leaf(s);
+  if (!is_join(s)) return;
+  ExecDropSingleTupleTableSlot(s->row);
+  table_close(s->table, NoLock);
+}
 
 void rescan(CustomScanState* css) {
   auto* s = reinterpret_cast<RestScan*>(css);
@@ -146,7 +211,7 @@ int decimals_of(Datum numeric) {
 
 const CustomScanMethods rest_scan_methods = {kRestName, create_state};
 
-void PlainRest::read(const PlainPlan& asked, List* stretches,
+void PlainRest::read(const PlainPlan& asked, const DimensionRows* dimensions, List* stretches,
                      kde::FunctionRef<void(const RestRow&)> visit) {
   if (state_ == nullptr) {
     EState* estate = parent_->state;
@@ -161,6 +226,7 @@ void PlainRest::read(const PlainPlan& asked, List* stretches,
   }
   if (RestScan* scan = scan_beneath(state_)) {
     scan->stretches = stretches;
+    scan->dimensions = dimensions;
     scan->next = 0;
   }
   auto* total =

@@ -177,7 +177,9 @@ bool is_unsuitable(Plan* plan, void* context) {
       return any_child(plan, is_unsuitable, context);
     case T_CustomScan:
       // One that is decided anew for each row of another might not answer a later one.
-      if (!is_plain_node(plan) || !bms_is_subset(plan->extParam, found->initial)) return true;
+      if (!is_plain_node(plan) || has_dimensions(plan) ||
+          !bms_is_subset(plan->extParam, found->initial))
+        return true;
       reinterpret_cast<CustomScan*>(plan)->custom_plans = NIL;
       ++found->nodes;
       return false;

@@ -1,11 +1,11 @@
-// See tally.h. A hash table by the types' own equality, as GROUP BY has it.
+// See tally.h.
 #include "pg/plain_sql/tally.h"
 
 #include <algorithm>
 
 extern "C" {
-#include "common/hashfn.h"
 #include "utils/datum.h"
+#include "utils/typcache.h"
 }
 
 namespace kde_pg {
@@ -19,10 +19,8 @@ constexpr double kSummands = 1024;
 
 void PlainTally::begin() {
   const PlainPlan& plan = state_.plan;
-  const auto room = static_cast<Size>(state_.keys() + 1);
-  column_ = static_cast<int*>(palloc(sizeof(int) * room));
-  type_ = static_cast<TypeCacheEntry**>(palloc(sizeof(TypeCacheEntry*) * room));
-  collation_ = static_cast<Oid*>(palloc(sizeof(Oid) * room));
+  key_ =
+      static_cast<HashedValue*>(palloc(sizeof(HashedValue) * static_cast<Size>(state_.keys() + 1)));
   columns_ = 0;
   same_ = plan.other_column();
   for (int i = 0; i < state_.keys(); ++i) {
@@ -30,66 +28,29 @@ void PlainTally::begin() {
         i < plan.groups ? (plan.by_groups >> i & 1) != 0 : i >= state_.keys() - plan.others;
     if (!is_by) continue;
     const Form_pg_attribute of = TupleDescAttr(state_.desc(), i);
-    type_[columns_] = lookup_type_cache(
+    TypeCacheEntry* type = lookup_type_cache(
         of->atttypid, TYPECACHE_HASH_PROC | TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
-    collation_[columns_] = of->attcollation;
-    column_[columns_++] = i;
+    FmgrInfo* hash = OidIsValid(type->hash_proc) ? &type->hash_proc_finfo : nullptr;
+    key_[columns_++] = {i, hash, &type->eq_opr_finfo, of->attcollation};
   }
-}
-
-uint32 PlainTally::hash_of(const PlainRow& key) const {
-  uint32 hash = 0;
-  for (int c = 0; c < columns_; ++c) {
-    const int i = column_[c];
-    // Those of a type without hashes, as bit is, are compared one by one.
-    const uint32 own = key.nulls[i] || !OidIsValid(type_[c]->hash_proc)
-                           ? 0
-                           : DatumGetUInt32(FunctionCall1Coll(&type_[c]->hash_proc_finfo,
-                                                              collation_[c], key.values[i]));
-    hash = hash_combine(hash, own);
-  }
-  return murmurhash32(hash);
-}
-
-bool PlainTally::is_same(const PlainRow& a, const PlainRow& b) const {
-  for (int c = 0; c < columns_; ++c) {
-    const int i = column_[c];
-    if (a.nulls[i] != b.nulls[i]) return false;
-    if (!a.nulls[i] && !DatumGetBool(FunctionCall2Coll(&type_[c]->eq_opr_finfo, collation_[c],
-                                                       a.values[i], b.values[i])))
-      return false;
-  }
-  return true;
-}
-
-void PlainTally::grow() {
-  const uint32 slots = Max(2 * slots_, 64u);
-  auto** to = static_cast<Entry**>(palloc0(sizeof(Entry*) * slots));
-  for (Entry* entry : of_list<Entry>(entries_)) {
-    uint32 at = entry->hash & (slots - 1);
-    while (to[at] != nullptr) at = (at + 1) & (slots - 1);
-    to[at] = entry;
-  }
-  slot_ = to;
-  slots_ = slots;
 }
 
 PlainTally::Entry* PlainTally::entry_of(const PlainRow& key) {
   if (columns_ < 0) begin();
-  if (2 * static_cast<uint32>(list_length(entries_)) >= slots_) grow();
-  const uint32 hash = hash_of(key);
-  uint32 at = hash & (slots_ - 1);
-  for (; slot_[at] != nullptr; at = (at + 1) & (slots_ - 1))
-    if (slot_[at]->hash == hash && is_same(*slot_[at]->row, key)) return slot_[at];
+  const uint32 hash = hash_of(key_, columns_, key.values, key.nulls);
+  const auto same = [&](const Entry& entry) {
+    return is_same(key_, columns_, entry.row->values, entry.row->nulls, key.values, key.nulls);
+  };
+  if (Entry* there = entries_.find(hash, same)) return there;
   auto* entry = static_cast<Entry*>(palloc(sizeof(Entry)));
   kde::Range none;
   none.empty = true;
   *entry = {state_.new_row(), hash, {0, 0, 0}, none, nullptr};
   for (int c = 0; c < columns_; ++c) {
-    const int i = column_[c];
+    const int i = key_[c].place;
+    const Form_pg_attribute of = TupleDescAttr(state_.desc(), i);
     entry->row->nulls[i] = key.nulls[i];
-    if (!key.nulls[i])
-      entry->row->values[i] = datumCopy(key.values[i], type_[c]->typbyval, type_[c]->typlen);
+    if (!key.nulls[i]) entry->row->values[i] = datumCopy(key.values[i], of->attbyval, of->attlen);
   }
   if (same_ >= 0) {
     entry->row->values[state_.plan.column()] = entry->row->values[same_];
@@ -98,8 +59,7 @@ PlainTally::Entry* PlainTally::entry_of(const PlainRow& key) {
   const int n = state_.plan.aggregates;
   entry->answers = static_cast<PlainTotal*>(palloc(sizeof(PlainTotal) * static_cast<Size>(n + 1)));
   std::fill_n(entry->answers, n, PlainTotal());
-  slot_[at] = entry;
-  entries_ = lappend(entries_, entry);
+  entries_.add(entry);
   return entry;
 }
 
@@ -133,8 +93,8 @@ void PlainTally::add(const RestRow& row) {
   PlainRow* key = state_.new_row();
   if (columns_ < 0) begin();
   for (int c = 0; c < columns_; ++c) {
-    key->values[column_[c]] = row.values[c];
-    key->nulls[column_[c]] = row.nulls[c];
+    key->values[key_[c].place] = row.values[c];
+    key->nulls[key_[c].place] = row.nulls[c];
   }
   Entry* entry = entry_of(*key);
   kde::add_up(&entry->there, {row.rows, row.rows, row.rows});

@@ -4,12 +4,9 @@
 // Internal to src/pg/plain_sql.
 #pragma once
 
+#include "pg/plain_sql/hashed_entries.h"
 #include "pg/plain_sql/query_rows.h"
 #include "pg/plain_sql/rest.h"
-
-extern "C" {
-#include "utils/typcache.h"
-}
 
 namespace kde_pg {
 
@@ -33,25 +30,18 @@ class PlainTally {
   // Of rows that were read.
   void add(const RestRow& row);
   // Entry*, in the order in which they came.
-  List* entries() const { return entries_; }
+  List* entries() const { return entries_.all(); }
 
  private:
   void begin();
-  bool is_same(const PlainRow& a, const PlainRow& b) const;
-  uint32 hash_of(const PlainRow& key) const;
-  void grow();
   void add_extreme(const PlainAggregate& a, const PlainTotal& from, bool out, PlainTotal* to) const;
 
   const PlainState& state_;
-  List* entries_ = NIL;
-  Entry** slot_ = nullptr;  // a power of two of them, half empty
-  uint32 slots_ = 0;
+  HashedEntries<Entry> entries_;
   // What the query is by.
   int columns_ = -1;
   int same_ = -1;  // that of the range column, too
-  int* column_ = nullptr;
-  TypeCacheEntry** type_ = nullptr;
-  Oid* collation_ = nullptr;
+  HashedValue* key_ = nullptr;
 };
 
 }  // namespace kde_pg

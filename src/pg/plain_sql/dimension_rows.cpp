@@ -1,0 +1,154 @@
+// See dimension_rows.h. What is looked up and a dimension's column may be of two types of a hash
+// family, which have hashes of their own that agree.
+#include "pg/plain_sql/dimension_rows.h"
+
+extern "C" {
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+}
+
+#include <algorithm>
+
+namespace kde_pg {
+
+namespace {
+
+FmgrInfo* function(Oid id) {
+  auto* out = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
+  fmgr_info(id, out);
+  return out;
+}
+
+bool is_any(const bool* nulls, const HashedValue* of, int n) {
+  return std::any_of(of, of + n, [nulls](const HashedValue& one) { return nulls[one.place]; });
+}
+
+}  // namespace
+
+void DimensionRows::begin(const PlainPlan& plan, List* children, PlanState* parent) {
+  n_ = plan.dimensions;
+  plan_ = plan.dimension;
+  children_ = children;
+  table_ = static_cast<Table*>(palloc0(sizeof(Table) * static_cast<Size>(n_ + 1)));
+  for (int i = 0; i < n_; ++i) {
+    const DimensionPlan& of = plan_[i];
+    lookups_ = lappend(lookups_, ExecInitExprList(of.lookups, parent));
+    const Size room = sizeof(HashedValue) * static_cast<Size>(of.keys + 1);
+    auto* own = static_cast<HashedValue*>(palloc(room));
+    auto* looked_up = static_cast<HashedValue*>(palloc(room));
+    for (int k = 0; k < of.keys; ++k) {
+      const DimensionKey& key = of.key[k];
+      Oid left_hash, right_hash, left_equal, right_equal;
+      if (!get_op_hash_functions(key.equal, &left_hash, &right_hash) ||
+          !get_compatible_hash_operators(key.equal, &left_equal, &right_equal))
+        elog(ERROR, "operator %u has no hashes", key.equal);
+      own[k] = {key.column, function(right_hash), function(get_opcode(right_equal)), key.collation};
+      looked_up[k] = {k, function(left_hash), function(get_opcode(key.equal)), key.collation};
+    }
+    table_[i] = {{},
+                 own,
+                 looked_up,
+                 static_cast<Datum*>(palloc0(sizeof(Datum) * static_cast<Size>(of.keys + 1))),
+                 static_cast<bool*>(palloc0(static_cast<Size>(of.keys + 1)))};
+  }
+}
+
+bool DimensionRows::read_one(int i, const char** why) {
+  const DimensionPlan& of = plan_[i];
+  Table& table = table_[i];
+  table.rows = {};
+  auto* child = static_cast<PlanState*>(list_nth(children_, i));
+  const bool is_once = of.join == PlainJoin::inner || of.join == PlainJoin::left;
+  for (;;) {
+    CHECK_FOR_INTERRUPTS();
+    // Scans begin with their first row, and outlive what is read.
+    MemoryContext caller = MemoryContextSwitchTo(child->state->es_query_cxt);
+    TupleTableSlot* slot = ExecProcNode(child);
+    MemoryContextSwitchTo(caller);
+    if (TupIsNull(slot)) return true;
+    slot_getallattrs(slot);
+    // Nothing is equal to NULL.
+    if (is_any(slot->tts_isnull, table.own, of.keys)) continue;
+    const uint32 hash = hash_of(table.own, of.keys, slot->tts_values, slot->tts_isnull);
+    const auto same = [&](const Row& row) {
+      return is_same(table.own, of.keys, row.values, row.nulls, slot->tts_values, slot->tts_isnull);
+    };
+    if (table.rows.find(hash, same) != nullptr) {
+      if (!is_once) continue;
+      *why = psprintf("%s has several rows of a key", of.name);
+      return false;
+    }
+    if (table.rows.size() >= kMostDimensionRows) {
+      *why = psprintf("%s has more than %d rows", of.name, kMostDimensionRows);
+      return false;
+    }
+    auto* row = static_cast<Row*>(palloc(sizeof(Row)));
+    *row = {static_cast<Datum*>(palloc0(sizeof(Datum) * static_cast<Size>(of.columns + 1))),
+            static_cast<bool*>(palloc0(static_cast<Size>(of.columns + 1))), hash};
+    for (int c = 0; c < of.columns; ++c) {
+      const Form_pg_attribute column = TupleDescAttr(slot->tts_tupleDescriptor, c);
+      row->nulls[c] = slot->tts_isnull[c];
+      if (!row->nulls[c])
+        row->values[c] = datumCopy(slot->tts_values[c], column->attbyval, column->attlen);
+    }
+    table.rows.add(row);
+  }
+}
+
+bool DimensionRows::read(const char** why) {
+  for (int i = 0; i < n_; ++i)
+    if (!read_one(i, why)) return false;
+  return true;
+}
+
+// By what is looked up. Null: there is none.
+const DimensionRows::Row* DimensionRows::find(int i) const {
+  const DimensionPlan& of = plan_[i];
+  const Table& table = table_[i];
+  if (is_any(table.nulls, table.looked_up, of.keys)) return nullptr;
+  const auto same = [&](const Row& row) {
+    for (int k = 0; k < of.keys; ++k) {
+      const HashedValue& with = table.looked_up[k];
+      if (!DatumGetBool(FunctionCall2Coll(with.equal, with.collation, table.values[k],
+                                          row.values[of.key[k].column])))
+        return false;
+    }
+    return true;
+  };
+  return table.rows.find(hash_of(table.looked_up, of.keys, table.values, table.nulls), same);
+}
+
+bool DimensionRows::join(TupleTableSlot* slot, int first, List* lookups,
+                         ExprContext* context) const {
+  context->ecxt_scantuple = slot;
+  int at = first;
+  for (int i = 0; i < n_; ++i) {
+    const DimensionPlan& of = plan_[i];
+    int k = 0;
+    for (ExprState* lookup : of_list<ExprState>(static_cast<List*>(list_nth(lookups, i)))) {
+      table_[i].values[k] = ExecEvalExprSwitchContext(lookup, context, &table_[i].nulls[k]);
+      ++k;
+    }
+    const Row* row = find(i);
+    if (row != nullptr ? of.join == PlainJoin::anti
+                       : of.join == PlainJoin::inner || of.join == PlainJoin::semi)
+      return false;
+    for (int c = 0; c < of.columns; ++c, ++at) {
+      slot->tts_isnull[at] = row == nullptr || row->nulls[c];
+      slot->tts_values[at] = slot->tts_isnull[at] ? 0 : row->values[c];
+    }
+  }
+  return true;
+}
+
+void DimensionRows::rescan(Bitmapset* changed) {
+  for (PlanState* child : of_list<PlanState>(children_)) {
+    if (changed != nullptr) UpdateChangedParamSet(child, changed);
+    // A plan whose parameters changed is rescanned when it is asked for its first row.
+    if (child->chgParam == nullptr) ExecReScan(child);
+  }
+}
+
+}  // namespace kde_pg

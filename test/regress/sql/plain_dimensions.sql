@@ -1,0 +1,173 @@
+-- Joins with small tables, whose columns are known of each group: statements put together from what dashboards
+-- send, each beside the exact plan, of a star at rest and of one that grows.
+SET TimeZone = 'UTC';
+CREATE TABLE area(id int PRIMARY KEY, name text NOT NULL, zone text);
+INSERT INTO area SELECT i, 'area ' || i, CASE WHEN i % 3 > 0 THEN 'zone ' || i % 2 END FROM generate_series(1, 6) AS i;
+CREATE TABLE store(id bigint PRIMARY KEY, city text, country text, size int, area_id int, code text);
+INSERT INTO store SELECT i, 'city ' || i % 9, (ARRAY['FR','DE','IT'])[1 + i % 3], i % 7, CASE WHEN i % 5 > 0 THEN 1 + i % 8 END, 'c' || i % 20 FROM generate_series(1, 30) AS i;
+CREATE TABLE product(id int, name text, kind text, price numeric(8,2));
+INSERT INTO product SELECT CASE WHEN i <> 9 THEN i END, 'product ' || i, (ARRAY['food','toys'])[1 + i % 2], i * 1.5 FROM generate_series(1, 12) AS i;
+CREATE TABLE ride AS SELECT timestamptz '2026-01-01 00:00+00' + i * interval '511.3 seconds' + (hashint4(i) % 300000) * interval '0.731 milliseconds' AS at, ((i * 7919::bigint) % 9000)::numeric / 100 AS fare, (i * 31 % 50)::int AS qty,
+  CASE WHEN i % 50 <> 7 THEN i * 17 % 37 END AS store_id, (i * 13 % 14)::smallint AS product_id, 'c' || i % 5 AS code FROM generate_series(1, 20000) AS i;
+ALTER TABLE ride ALTER fare TYPE numeric(10,2), ALTER at SET NOT NULL, ALTER qty SET NOT NULL, ALTER fare SET NOT NULL;
+VACUUM ANALYZE ride, store, product, area;
+SELECT count((kde_fit('ride', c, sample_rows => -1, group_by => g, measures => array_remove('{fare,qty}', c))).rows) AS fitted
+FROM unnest('{at,qty}'::text[]) AS c, unnest('{NULL,store_id,"store_id, product_id",code}'::text[]) AS g WHERE c = 'at' OR g = 'store_id';
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities;
+SET kde_aqp.approximate_notice = off;
+-- By a generator of its own, as random() is not the same everywhere.
+CREATE SEQUENCE drawn;
+CREATE FUNCTION one_of(VARIADIC of text[]) RETURNS text LANGUAGE sql AS
+  'SELECT of[1 + (hashint8(nextval(''drawn'')) & 2147483647) % cardinality(of)]';
+CREATE TABLE statement(query text);
+-- Joins with the aliases that they have: s is a store, p a product, a an area, t a store again.
+CREATE FUNCTION joins() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  how text := one_of('', 'LEFT ', 'LEFT ');
+  below text := one_of(how, 'LEFT ');
+  own text := one_of('', '', '', ' AND s.size > 2', ' AND s.country = ''FR''', ' AND s.id > 3', ' AND s.city LIKE ''%3''');
+  s text := how || 'JOIN store s ON ' || one_of('r.store_id = s.id', 's.id = r.store_id') || own;
+BEGIN
+  RETURN one_of('s|ride r ' || s, 's|ride r ' || s,
+    's|ride r, store s WHERE r.store_id = s.id' || own,
+    's|store s JOIN ride r ON r.store_id = s.id' || own,
+    's,p|ride r ' || s || ' ' || how || 'JOIN product p ON r.product_id = p.id' || one_of('', ' AND p.kind = ''toys''', ' AND p.price < 9'),
+    's,p|ride r, product p, store s WHERE r.store_id = s.id AND p.id = r.product_id',
+    's,a|ride r ' || s || ' ' || below || 'JOIN area a ON s.area_id = a.id',
+    's,a|ride r, store s, area a WHERE a.id = s.area_id AND r.store_id = s.id' || own,
+    's,a|ride r JOIN (store s ' || below || 'JOIN area a ON s.area_id = a.id) ON r.store_id = s.id',
+    's,t|ride r ' || s || ' ' || how || 'JOIN store t ON r.store_id = t.id',
+    's,t|ride r ' || s || ' ' || how || 'JOIN store t ON r.store_id + 1 = t.id',
+    's,p,a|ride r ' || s || ' LEFT JOIN product p ON r.product_id = p.id LEFT JOIN area a ON a.id = coalesce(s.area_id, p.id)');
+END $$;
+CREATE FUNCTION of_join(aliases text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  a text := one_of(VARIADIC string_to_array(aliases, ','));
+BEGIN
+  RETURN CASE a WHEN 'p' THEN one_of('p.kind', 'p.name', 'p.id', 'coalesce(p.kind, ''none'')')
+    WHEN 'a' THEN one_of('a.name', 'a.zone', 'a.id % 3', 'a.zone IS NULL')
+    ELSE replace(one_of('s.city', 's.country', 's.size', 's.id', 'upper(s.city)', 'coalesce(s.country, ''none'')', 's.size + r.store_id', 's.country IS NULL', 's.area_id'), 's.', a || '.') END;
+END $$;
+CREATE FUNCTION condition(aliases text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  a text := one_of(VARIADIC string_to_array(aliases, ','));
+BEGIN
+  RETURN one_of('r.at >= ''2026-02-01''', 'r.at < ''2026-03-11 05:00''', 'r.store_id > 3', 'extract(hour FROM r.at) < 12',
+    CASE a WHEN 'p' THEN one_of('p.kind = ''food''', 'p.id IS NULL', 'p.price + 1 > 5', 'p.kind IS DISTINCT FROM ''food''')
+      WHEN 'a' THEN one_of('a.zone = ''zone 1''', 'a.id IS NULL', 'a.name <> ''area 2''', 'a.zone IS NULL')
+      ELSE replace(one_of('s.country = ''FR''', 's.country IN (''DE'', ''IT'')', 's.id IS NULL', 's.size IS DISTINCT FROM 3', 's.size < r.store_id', 's.id = 5', '5 = s.id', 'r.store_id = 8',
+        '(s.country <> ''FR'' OR r.at < ''2026-02-20'')', '(s.size = 1 OR s.size IS NULL)', 's.city IS NOT NULL'), 's.', a || '.') END);
+END $$;
+CREATE FUNCTION aggregate(aliases text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  c text := condition(aliases);
+BEGIN
+  RETURN one_of('count(*)', 'sum(r.fare)', 'avg(r.qty)', 'min(r.at)', 'count(*) FILTER (WHERE ' || c || ')', 'sum(r.fare) FILTER (WHERE ' || c || ')',
+    'sum(CASE WHEN ' || c || ' THEN r.qty ELSE 0 END)', 'count(' || of_join(aliases) || ')', 'count(CASE WHEN ' || c || ' THEN 1 END)');
+END $$;
+CREATE FUNCTION made() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  joined text[] := string_to_array(joins(), '|');
+  keys text[] := '{}';
+  what text[] := '{}';
+  out text;
+BEGIN
+  FOR i IN 1 .. one_of('0', '1', '1', '2', '3')::int LOOP keys := keys || one_of(of_join(joined[1]), of_join(joined[1]), 'date_trunc(''month'', r.at)', 'r.store_id'); END LOOP;
+  FOR i IN 1 .. one_of('1', '2', '3')::int LOOP what := what || aggregate(joined[1]); END LOOP;
+  SELECT string_agg(x || ' AS c' || i, ', ') INTO out FROM unnest(keys || what) WITH ORDINALITY AS u(x, i);
+  out := 'SELECT ' || out || ' FROM ' || joined[2];
+  FOR i IN 1 .. one_of('0', '1', '1', '2')::int LOOP out := out || CASE WHEN out LIKE '% WHERE r%' OR out LIKE '% WHERE a%' OR i > 1 THEN ' AND ' ELSE ' WHERE ' END || condition(joined[1]); END LOOP;
+  IF keys = '{}' THEN RETURN out; END IF;
+  SELECT out || ' GROUP BY ' || string_agg(i::text, ', ') INTO out FROM generate_series(1, cardinality(keys)) AS i;
+  RETURN out || one_of('', '', ' HAVING count(*) > 50', ' HAVING count(*) FILTER (WHERE ' || condition(joined[1]) || ') > 20');
+END $$;
+\getenv statements KDE_AQP_STATEMENTS
+\if :{?statements}
+\else
+\set statements 120
+\endif
+INSERT INTO statement SELECT made() FROM generate_series(1, :statements) AS i;
+SELECT say('at rest');
+INSERT INTO ride SELECT timestamptz '2026-04-29 08:00+00' + i * interval '700 seconds', i % 77, i % 50, CASE WHEN i % 9 > 0 THEN 1 + i % 45 END, i % 20, 'c' || i % 6 FROM generate_series(1, 300) AS i;
+UPDATE ride SET store_id = 17 WHERE qty = 3 AND at < '2026-01-03';
+DELETE FROM ride WHERE store_id = 4 AND at < '2026-01-02';
+SELECT say('grown');
+-- A dimension that this transaction changes is read as it is.
+BEGIN;
+INSERT INTO store VALUES (35, 'city 1', 'ES', 1, 2, 'c35'), (36, NULL, NULL, NULL, NULL, NULL);
+UPDATE store SET country = 'PT', area_id = 1 WHERE id % 4 = 0;
+DELETE FROM area WHERE id = 2;
+SELECT say('dimensions change');
+ROLLBACK;
+
+CREATE FUNCTION shows(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+  SET LOCAL kde_aqp.approximate = 'all';
+  RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF) ' || query;
+END $$;
+SELECT shows('SELECT s.city, date_trunc(''month'', r.at), count(*) FILTER (WHERE s.country = ''FR'') FROM ride r JOIN store s ON r.store_id = s.id
+  LEFT JOIN area a ON a.id = s.area_id WHERE s.size > 3 AND r.at >= ''2026-02-01'' AND (a.zone IS NULL OR r.at < ''2026-03-01'') AND a.id IS DISTINCT FROM 3 GROUP BY 1, 2');
+-- What else of a dimension is asked for: whether it has a row, its other columns by its key.
+SELECT answered_by(query), query FROM unnest(ARRAY[
+  'SELECT count(*), sum(fare) FROM ride WHERE store_id IN (SELECT id FROM store WHERE country = ''FR'')',
+  'SELECT count(*), sum(fare) FROM ride WHERE code IN (SELECT code FROM store)',
+  'SELECT count(*) FROM ride r WHERE EXISTS (SELECT FROM store s WHERE s.id = r.store_id AND s.size > 2)',
+  'SELECT r.store_id, count(*) FROM ride r WHERE NOT EXISTS (SELECT FROM store s WHERE s.id = r.store_id AND s.size > 2) GROUP BY 1',
+  'SELECT count(*) FROM ride r LEFT JOIN store s ON r.store_id = s.id WHERE s.id IS NULL',
+  'SELECT s.id, s.city, s.country, count(*), count(s.size) FROM ride r LEFT JOIN store s ON r.store_id = s.id GROUP BY s.id, s.city',
+  'SELECT s.city, count(*) FROM ride r JOIN (SELECT id, city FROM store WHERE size < 5) AS s ON s.id = r.store_id GROUP BY s.city',
+  'SELECT count(*) FROM ride r LEFT JOIN (SELECT id FROM store WHERE size < 5) AS s ON s.id = r.store_id WHERE s.id IS NOT NULL OR r.store_id < 9',
+  'SELECT s.city, count(*) FROM ride r JOIN store s ON 100 / r.store_id = s.id WHERE r.store_id > 0 GROUP BY 1',
+  'SELECT count(*) FROM ride r LEFT JOIN store s ON r.store_id = s.id LEFT JOIN product p ON p.id = r.product_id AND p.kind = ''toys''',
+  'SELECT s.country, count(*) FROM ride r JOIN store s ON r.store_id = s.id WHERE s.id = 5 AND s.city = ''city 5'' GROUP BY 1',
+  'WITH big AS (SELECT * FROM store WHERE size > 3) SELECT big.city, sum(r.fare) FROM ride r JOIN big ON big.id = r.store_id GROUP BY 1',
+  'SELECT city, n FROM store s, LATERAL (SELECT count(*) AS n FROM ride r JOIN product p ON p.id = r.product_id WHERE r.store_id = s.id AND p.price > s.size) AS l']) AS query;
+-- What is left to the exact plan: several rows of a key, other joins, rows that are not a table's.
+SELECT answered_by(query), query FROM unnest(ARRAY[
+  'SELECT s.city, count(*) FROM ride r JOIN store s ON r.code = s.code GROUP BY 1',
+  'SELECT count(*) FROM ride r JOIN store s ON r.store_id < s.id',
+  'SELECT count(*) FROM ride r JOIN store s ON r.qty = s.id JOIN store t ON t.id = r.store_id',
+  'SELECT count(*) FROM ride r FULL JOIN store s ON r.store_id = s.id',
+  'SELECT s.city, count(r.at) FROM ride r RIGHT JOIN store s ON r.store_id = s.id GROUP BY 1',
+  'SELECT count(s.id) FROM ride r LEFT JOIN store s ON r.store_id = s.id AND r.at < ''2026-02-01''',
+  'SELECT sum(s.size) FROM ride r JOIN store s ON r.store_id = s.id',
+  'SELECT sum(r.fare * s.size) FROM ride r JOIN store s ON r.store_id = s.id',
+  'SELECT count(*) FROM ride r JOIN store s ON r.store_id = s.id AND random() >= 0',
+  'SELECT count(*) FROM ride r JOIN store s TABLESAMPLE bernoulli (100) ON r.store_id = s.id',
+  'SELECT count(*) FROM ride r JOIN (SELECT id FROM store ORDER BY id LIMIT 5) AS s ON r.store_id = s.id',
+  'SELECT count(*) FROM ride r CROSS JOIN LATERAL (SELECT s.city FROM store s WHERE s.id = r.store_id LIMIT 1) AS s WHERE s.city = ''city 1''',
+  'SELECT count(*) FROM ride r JOIN (VALUES (1), (2)) AS s(id) ON r.store_id = s.id',
+  'SELECT count(*) FROM ride a JOIN ride b ON a.store_id = b.store_id WHERE b.at < ''2026-01-02''']) AS query;
+-- Values that are known when the statement runs, and run again.
+SET kde_aqp.approximate = top;
+SET plan_cache_mode = force_generic_plan;
+PREPARE of_country(text, int) AS SELECT s.city, count(*) FROM ride r LEFT JOIN store s ON s.id = r.store_id AND s.country = $1 WHERE s.size IS DISTINCT FROM $2 GROUP BY 1 ORDER BY 1;
+EXECUTE of_country('FR', 3);
+EXECUTE of_country('IT', NULL);
+SET kde_aqp.approximate = off;
+EXECUTE of_country('FR', 3);
+EXECUTE of_country('IT', NULL);
+SELECT statements > 0 AS answered FROM kde_plain_sql WHERE outcome = 'answered by a density';
+RESET plan_cache_mode;
+-- Each of several runs has its own rows of a dimension.
+SELECT answered_by('SELECT c.country, (SELECT sum(r.fare) FROM ride r JOIN store s ON r.store_id = s.id WHERE s.country = c.country) FROM (VALUES (''FR''), (''DE''), (''XX''), (''FR'')) AS c(country)');
+-- Types and collations of their own.
+CREATE COLLATION whatever_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE coded(code text COLLATE whatever_case PRIMARY KEY, name varchar(20));
+INSERT INTO coded VALUES ('C1', 'one'), ('c2', 'two'), ('C9', NULL);
+ANALYZE coded;
+SELECT answered_by('SELECT d.name, count(*) FROM ride r LEFT JOIN coded d ON r.code COLLATE whatever_case = d.code GROUP BY 1');
+SELECT answered_by('SELECT d.name, count(*) FROM ride r LEFT JOIN coded d ON r.code COLLATE "C" = d.code GROUP BY 1');
+-- Policies.
+CREATE ROLE dimensions_clerk;
+GRANT SELECT ON ride, store, kde_plain_sql TO dimensions_clerk;
+ALTER TABLE store ENABLE ROW LEVEL SECURITY;
+CREATE POLICY french ON store TO dimensions_clerk USING (country = 'FR');
+SET ROLE dimensions_clerk;
+SELECT answered_by('SELECT count(*) FROM ride r JOIN store s ON r.store_id = s.id');
+RESET ROLE;
+DROP POLICY french ON store;
+ALTER TABLE store DISABLE ROW LEVEL SECURITY;
+DROP TABLE ride, store, product, area, coded, statement CASCADE;
+DROP OWNED BY dimensions_clerk;
+DROP ROLE dimensions_clerk;
