@@ -153,6 +153,7 @@ SELECT statements > 0 AS answered FROM kde_plain_sql WHERE outcome = 'answered b
 RESET plan_cache_mode;
 -- Each of several runs has its own rows of a dimension.
 SELECT answered_by('SELECT c.country, (SELECT sum(r.fare) FROM ride r JOIN store s ON r.store_id = s.id WHERE s.country = c.country) FROM (VALUES (''FR''), (''DE''), (''XX''), (''FR'')) AS c(country)');
+SELECT answered_by('SELECT n, (SELECT count(*) FROM ride r JOIN store s ON r.store_id = s.id WHERE r.store_id < n AND s.size > 1) FROM generate_series(1, 9, 4) AS n');
 -- Types and collations of their own.
 CREATE COLLATION whatever_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE TABLE coded(code text COLLATE whatever_case PRIMARY KEY, name varchar(20));
