@@ -89,17 +89,18 @@ END $$;
 \set statements 120
 \endif
 INSERT INTO statement SELECT made() FROM generate_series(1, :statements) AS i;
-SELECT say('at rest');
+-- One version's planner simplifies more than another's.
+SELECT regexp_replace(say('at rest'), '1\d\d of', 'over 99 of') AS say;
 INSERT INTO ride SELECT timestamptz '2026-04-29 08:00+00' + i * interval '700 seconds', i % 77, i % 50, CASE WHEN i % 9 > 0 THEN 1 + i % 45 END, i % 20, 'c' || i % 6 FROM generate_series(1, 300) AS i;
 UPDATE ride SET store_id = 17 WHERE qty = 3 AND at < '2026-01-03';
 DELETE FROM ride WHERE store_id = 4 AND at < '2026-01-02';
-SELECT say('grown');
+SELECT regexp_replace(say('grown'), '1\d\d of', 'over 99 of') AS say;
 -- A dimension that this transaction changes is read as it is.
 BEGIN;
 INSERT INTO store VALUES (35, 'city 1', 'ES', 1, 2, 'c35'), (36, NULL, NULL, NULL, NULL, NULL);
 UPDATE store SET country = 'PT', area_id = 1 WHERE id % 4 = 0;
 DELETE FROM area WHERE id = 2;
-SELECT say('dimensions change');
+SELECT regexp_replace(say('dimensions change'), '1\d\d of', 'over 99 of') AS say;
 ROLLBACK;
 
 CREATE FUNCTION shows(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
