@@ -80,6 +80,7 @@ CALLS = [
     ("(SELECT severity IS NOT NULL FROM kde_check())", [], True),
     ("coalesce(kde_set_refresh(%s, max_age => %s)::text, '')", [DICE, datetime.timedelta(days=1)], ""),
     ("coalesce(kde_set_plain_sql(%s, %s)::text, '')", [DICE, True], ""),
+    ("kde_approximate(%s)", ["off"], "off"),
     ("kde_store(%s, %s, (SELECT kde_agg(side) FROM dice), filter => %s)", ["dice", "side", "side > 0"], "dice.side"),
     ("(SELECT rows FROM kde_fit(%s, %s, exact => %s))", ["dates", "day", False], 600),
     ("kde_drop(%s, if_exists => %s)", ["dates (day, day + 1)", True], False),
