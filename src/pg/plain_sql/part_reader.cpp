@@ -80,9 +80,9 @@ bool has_expression_group(const DensityKey& key) {
 
 void add_cut(PlainCut kind, Expr* of, PlainQuery* out) {
   ListCell *cell, *kind_cell;
-  forboth(cell, out->cuts, kind_cell,
-          out->cut_kinds) if (lfirst_int(kind_cell) == static_cast<int>(kind) &&
-                              equal(lfirst(cell), of)) return;
+  forboth(cell, out->cuts, kind_cell, out->cut_kinds) {
+    if (lfirst_int(kind_cell) == static_cast<int>(kind) && equal(lfirst(cell), of)) return;
+  }
   out->cuts = lappend(out->cuts, of);
   out->cut_kinds = lappend_int(out->cut_kinds, static_cast<int>(kind));
 }
