@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "executor/executor.h"
+#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -61,6 +62,8 @@ bool DimensionRows::read_one(int i, const char** why) {
   table.rows = {};
   auto* child = static_cast<PlanState*>(list_nth(children_, i));
   const bool is_once = of.join == PlainJoin::inner || of.join == PlainJoin::left;
+  const Size most = get_hash_memory_limit();
+  Size bytes = 0;
   for (;;) {
     CHECK_FOR_INTERRUPTS();
     // Scans begin with their first row, and outlive what is read.
@@ -90,10 +93,16 @@ bool DimensionRows::read_one(int i, const char** why) {
     for (int c = 0; c < of.columns; ++c) {
       const Form_pg_attribute column = TupleDescAttr(slot->tts_tupleDescriptor, c);
       row->nulls[c] = slot->tts_isnull[c];
-      if (!row->nulls[c])
-        row->values[c] = datumCopy(slot->tts_values[c], column->attbyval, column->attlen);
+      if (row->nulls[c]) continue;
+      row->values[c] = datumCopy(slot->tts_values[c], column->attbyval, column->attlen);
+      if (!column->attbyval) bytes += datumGetSize(row->values[c], false, column->attlen);
     }
+    bytes += sizeof(Row) + (sizeof(Datum) + sizeof(bool)) * static_cast<Size>(of.columns);
     table.rows.add(row);
+    if (bytes > most) {
+      *why = psprintf("%s takes more than work_mem", of.name);
+      return false;
+    }
   }
 }
 

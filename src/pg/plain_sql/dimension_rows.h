@@ -21,7 +21,8 @@ class DimensionRows {
  public:
   // children: PlanState*, of each.
   void begin(const PlainPlan& plan, List* children, PlanState* parent);
-  // In the current memory context. False, with a reason: a dimension is none.
+  // In the current memory context, as many bytes as the server gives a hash. False, with a reason: a
+  // dimension is none.
   bool read(const char** why);
   // Looks the rows up by a row whose other columns are known, and puts their columns into it, from
   // `first` on. False: it joins with none.

@@ -50,7 +50,7 @@ const char* describe(PlainOutcome outcome) {
       "values or bounds have more digits than double precision",
       "the answer is beyond its type",
       "the transaction is serializable",
-      "a dimension has several rows of a key, or too many"};
+      "a dimension has several rows of a key, or takes too much memory"};
   return kWords[static_cast<int>(outcome)];
 }
 

@@ -26,7 +26,7 @@ enum class PlainOutcome {
   digits,        // more than double precision has, or a bound hardly beside a value
   out_of_type,   // beyond bigint
   serializable,  // the transaction, in which an answer would take no part
-  dimension      // a table that is joined has several rows of a key, or too many
+  dimension      // a table that is joined has several rows of a key, or takes too much memory
 };
 inline constexpr int kPlainOutcomes = 22;
 

@@ -125,6 +125,14 @@ SELECT answered_by(query), query FROM unnest(ARRAY[
   'SELECT s.country, count(*) FROM ride r JOIN store s ON r.store_id = s.id WHERE s.id = 5 AND s.city = ''city 5'' GROUP BY 1',
   'WITH big AS (SELECT * FROM store WHERE size > 3) SELECT big.city, sum(r.fare) FROM ride r JOIN big ON big.id = r.store_id GROUP BY 1',
   'SELECT city, n FROM store s, LATERAL (SELECT count(*) AS n FROM ride r JOIN product p ON p.id = r.product_id WHERE r.store_id = s.id AND p.price > s.size) AS l']) AS query;
+-- A dimension takes no more memory than a hash of the server's own.
+CREATE TABLE wide AS SELECT i AS id, repeat('-', 1000 + i % 3) AS note FROM generate_series(1, 250) AS i;
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+SELECT answered_by('SELECT length(note), count(*) FROM ride r JOIN wide w ON w.id = r.store_id GROUP BY 1') AS within_64_kb;
+RESET work_mem;
+RESET hash_mem_multiplier;
+SELECT answered_by('SELECT length(note), count(*) FROM ride r JOIN wide w ON w.id = r.store_id GROUP BY 1') AS by_default;
 -- What is left to the exact plan: several rows of a key, other joins, rows that are not a table's.
 SELECT answered_by(query), query FROM unnest(ARRAY[
   'SELECT s.city, count(*) FROM ride r JOIN store s ON r.code = s.code GROUP BY 1',
