@@ -77,4 +77,5 @@ judge_log
 
 echo
 cat "$verdicts"
+head -n 20 "$out/unexpected"  # last, where a log that is cut still has them
 [ ! -e "$out/failed" ]
