@@ -128,8 +128,8 @@ class PlainAnswering {
 
   bool look_at(const struct varlena* value) {
     // Open expressions, values that buckets are compared with, and types of words may have functions
-    // that ask for other densities.
-    if (values_.any() || state_.asked.passages != NIL || has_words()) {
+    // that ask for other densities. Percentiles are asked for when all else is known.
+    if (values_.any() || state_.asked.passages != NIL || has_words() || plan_.fractions != NIL) {
       const Size size = VARSIZE(value);
       auto* copy = static_cast<struct varlena*>(palloc(size));
       memcpy(copy, value, size);
@@ -368,6 +368,9 @@ class PlainAnswering {
     for (int k = 0; k < plan_.aggregates; ++k) {
       if (values_.has_rows(k)) {
         if (!rows_.add(plan_.aggregate[k], &answers[k])) return false;
+        const NullableDatum* value = values_.value_of(k);
+        if (value != nullptr && !value->isnull)
+          answers[k].its_differing(plan_.aggregate[k])->add(value->value, there, false);
       } else if (values_.has_zeros(k)) {
         kde::add_up(&answers[k].zeros, there);
       }
@@ -462,6 +465,8 @@ class PlainAnswering {
     bool is = plan_.by_groups != 0;
     for (int i = open.conditions; i < open.conditions + open.others; ++i)
       is = is || open.expression[i].of_groups;
+    for (int k = 0; k < plan_.aggregates; ++k)
+      is = is || (open.values[k] >= 0 && open.expression[open.values[k]].of_groups);
     return is;
   }
 

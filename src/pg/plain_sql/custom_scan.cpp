@@ -158,6 +158,7 @@ struct ScanPart {
   OpenExpressions open;
   DimensionRows dimensions;
   List* cuts;            // ExprState*, of a bucket or of values
+  List* fractions;       // ExprState*, of percentiles
   List* passage_values;  // ExprState*: what each of the plan's passages is compared with
 };
 
@@ -206,6 +207,8 @@ ScanPart* begin_part(const PlainPlan* plan, List* dimensions, PlanState* parent)
   part->dimensions.begin(*plan, dimensions, parent);
   for (Expr* cut : of_list<Expr>(plan->cuts))
     part->cuts = lappend(part->cuts, ExecInitExpr(cut, parent));
+  for (Expr* fraction : of_list<Expr>(plan->fractions))
+    part->fractions = lappend(part->fractions, ExecInitExpr(fraction, parent));
   for (OpExpr* item : of_list<OpExpr>(plan->passages))
     part->passage_values = lappend(part->passage_values,
                                    ExecInitExpr(static_cast<Expr*>(lsecond(item->args)), parent));
@@ -391,6 +394,8 @@ void know_parameters(const PlainPlan& plan, ExprContext* context) {
   (void)add_parameters(reinterpret_cast<Node*>(plan.open_others), &numbers);
   for (int k = 0; k < plan.aggregates; ++k)
     (void)add_parameters(reinterpret_cast<Node*>(plan.aggregate[k].open_rows), &numbers);
+  for (int k = 0; k < plan.aggregates; ++k)
+    (void)add_parameters(reinterpret_cast<Node*>(plan.aggregate[k].open_value), &numbers);
   for (int i = 0; i < plan.dimensions; ++i)
     (void)add_parameters(reinterpret_cast<Node*>(plan.dimension[i].lookups), &numbers);
   ExecSetParamPlanMulti(numbers, context);
@@ -424,6 +429,13 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
     cut[i].type = getBaseType(cut[i].type);
     cut[i].value = kept_value(state, cut[i].type, context);
   }
+  const int percentiles = list_length(part.fractions);
+  auto* fraction = static_cast<NullableDatum*>(
+      palloc0(sizeof(NullableDatum) * static_cast<Size>(percentiles + 1)));
+  for (int i = 0; i < percentiles; ++i)
+    fraction[i] =
+        kept_value(static_cast<ExprState*>(list_nth(part.fractions, i)),
+                   exprType(static_cast<Node*>(list_nth(part.plan->fractions, i))), context);
   know_parameters(*part.plan, context);
   double error = option_approximate_error;
   kde::IntervalOptions interval;
@@ -434,7 +446,7 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   }
   return plain_answers({error, interval, part.plan, value, part.value_type,
                         s->css.ss.ss_ScanTupleSlot, context, &part.open, &part.dimensions, cut,
-                        passages, may_read_rest(s) ? &s->rest : nullptr, s->own_changes});
+                        fraction, passages, may_read_rest(s) ? &s->rest : nullptr, s->own_changes});
 }
 
 // Each part's aggregates into the one row of a query that is not grouped.

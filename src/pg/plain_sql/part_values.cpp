@@ -7,6 +7,7 @@ extern "C" {
 #include "executor/executor.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
+#include "utils/lsyscache.h"
 }
 
 #include <algorithm>
@@ -19,7 +20,9 @@ OpenExpression begin_one(const Expr* expression, const PlainPlan& plan, PlanStat
   auto* node = const_cast<Node*>(reinterpret_cast<const Node*>(expression));
   Bitmapset* columns = nullptr;
   pull_varattnos(node, INDEX_VAR, &columns);
-  OpenExpression out = {ExecInitExpr(reinterpret_cast<Expr*>(node), parent), false, false, false};
+  OpenExpression out = {
+      ExecInitExpr(reinterpret_cast<Expr*>(node), parent), false, false, false, 0, false};
+  get_typlenbyval(exprType(node), &out.length, &out.by_value);
   for (int i = -1; (i = bms_next_member(columns, i)) >= 0;) {
     const int column = i + FirstLowInvalidHeapAttributeNumber;
     (column <= plan.column() ? out.of_groups : out.of_column) = true;
@@ -34,13 +37,14 @@ OpenExpressions begin_open_expressions(const PlainPlan& plan, PlanState* parent)
   OpenExpressions out;
   out.conditions = list_length(plan.conditions);
   out.others = plan.others;
-  const auto room = static_cast<Size>(out.conditions + out.others + 2 * plan.aggregates + 1);
+  const auto room = static_cast<Size>(out.conditions + out.others + 3 * plan.aggregates + 1);
   auto* expression = static_cast<OpenExpression*>(palloc(sizeof(OpenExpression) * room));
   auto* rows = static_cast<int*>(palloc(sizeof(int) * static_cast<Size>(plan.aggregates + 1)));
   auto* zeros = static_cast<int*>(palloc(sizeof(int) * static_cast<Size>(plan.aggregates + 1)));
   for (List* all : {plan.conditions, plan.open_others})
     for (const Expr* one : of_list<const Expr>(all))
       expression[out.all++] = begin_one(one, plan, parent);
+  auto* values = static_cast<int*>(palloc(sizeof(int) * static_cast<Size>(plan.aggregates + 1)));
   const int first = out.all;
   const Expr** begun = static_cast<const Expr**>(palloc(sizeof(Expr*) * room));
   // Of several aggregates the same one is one.
@@ -55,10 +59,12 @@ OpenExpressions begin_open_expressions(const PlainPlan& plan, PlanState* parent)
   for (int k = 0; k < plan.aggregates; ++k) {
     rows[k] = number_of(plan.aggregate[k].open_rows);
     zeros[k] = number_of(plan.aggregate[k].open_zeros);
+    values[k] = number_of(plan.aggregate[k].open_value);
   }
   out.expression = expression;
   out.rows = rows;
   out.zeros = zeros;
+  out.values = values;
   return out;
 }
 
@@ -75,13 +81,8 @@ NullableDatum PartValues::evaluate(int i) const {
   context->ecxt_scantuple = state_.asked.slot;
   NullableDatum out = {0, true};
   out.value = ExecEvalExprSwitchContext(open_.expression[i].state, context, &out.isnull);
-  if (out.isnull) return out;
-  const int other = i - open_.conditions;
-  // The rest are booleans.
-  if (other < 0 || other >= open_.others) return out;
-  const int at = state_.plan.first + state_.plan.keys() - open_.others + other;
-  const Form_pg_attribute of = TupleDescAttr(state_.desc(), at);
-  out.value = datumCopy(out.value, of->attbyval, of->attlen);
+  if (!out.isnull)
+    out.value = datumCopy(out.value, open_.expression[i].by_value, open_.expression[i].length);
   return out;
 }
 

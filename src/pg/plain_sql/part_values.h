@@ -13,15 +13,17 @@ struct OpenExpression {
   ExprState* state;
   bool of_groups, of_column;
   bool of_dimensions;  // whose columns are of groups
+  int16 length;        // of its type
+  bool by_value;
 };
 
-// Of a plan: the conditions, what else the query is grouped by, then the rows and the zeros of each
-// aggregate.
+// Of a plan: the conditions, what else the query is grouped by, then the rows, the zeros and the values
+// of each aggregate.
 struct OpenExpressions {
   int conditions = 0, others = 0, all = 0;
   const OpenExpression* expression = nullptr;
-  // Of each aggregate its number; -1: of all rows, of none.
-  const int *rows = nullptr, *zeros = nullptr;
+  // Of each aggregate its number; -1: of all rows, of none, of none.
+  const int *rows = nullptr, *zeros = nullptr, *values = nullptr;
 
   // Those that are of groups' keys.
   bool has_keys() const {
@@ -52,6 +54,10 @@ class PartValues {
   }
   bool has_zeros(int aggregate) {
     return open_.zeros[aggregate] >= 0 && is_true(open_.zeros[aggregate]);
+  }
+  // What its rows have; null: it is of none.
+  const NullableDatum* value_of(int aggregate) {
+    return open_.values[aggregate] < 0 ? nullptr : &value(open_.values[aggregate]);
   }
 
  private:

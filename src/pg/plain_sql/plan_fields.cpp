@@ -23,7 +23,7 @@ enum class Part {
   dimensions
 };
 // And of what is open.
-enum class Open { others, conditions, cut_kinds, rows, zeros };
+enum class Open { others, conditions, cut_kinds, rows, zeros, values };
 
 List* part(const List* of, Part p) { return static_cast<List*>(list_nth(of, static_cast<int>(p))); }
 
@@ -121,22 +121,28 @@ void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* sc
   for (Expr* other : of_list<Expr>(q.others)) add(other);
   List* rows = NIL;
   List* zeros = NIL;
+  List* open_values = NIL;
+  List* fractions = NIL;
   for (const PlainAggregate* a : of_list<const PlainAggregate>(q.aggregates)) {
     for (const int n : {a->index, static_cast<int>(a->answer), static_cast<int>(a->end),
                         a->population ? 1 : 0, a->column, static_cast<int>(a->type), a->scale})
       aggregates = lappend_int(aggregates, n);
     rows = lappend(rows, a->open_rows);
     zeros = lappend(zeros, a->open_zeros);
+    open_values = lappend(open_values, a->open_value);
+    if (a->is_percentile()) fractions = lappend(fractions, a->fraction);
     add(a->node);
   }
   scan->custom_scan_tlist = columns;
-  scan->custom_exprs = lappend(scan->custom_exprs, list_make3(values, q.passages, q.cuts));
+  scan->custom_exprs =
+      lappend(scan->custom_exprs, list_make4(values, q.passages, q.cuts, fractions));
   List* rest = list_make5(list_make1_oid(key.relation), names, numbers,
                           list_make1(makeString(copy_of(key.filter))), shape);
   List* references = NIL;
   for (int i = 0; i < key.references; ++i) references = lappend_int(references, key.reference[i]);
   rest = lappend(lappend(lappend(rest, bounds), aggregates), references);
-  rest = lappend(rest, list_make5(q.open_others, q.conditions, q.cut_kinds, rows, zeros));
+  rest = lappend(rest, lappend(list_make5(q.open_others, q.conditions, q.cut_kinds, rows, zeros),
+                               open_values));
   rest = lappend(rest, write_dimensions(q));
   scan->custom_private = lappend(scan->custom_private, rest);
 }
@@ -211,11 +217,13 @@ PlainPlan read_one(const List* scan, const List* expressions) {
     a.scale = at(6);
     a.open_rows = static_cast<Expr*>(list_nth(of_open(Open::rows), i));
     a.open_zeros = static_cast<Expr*>(list_nth(of_open(Open::zeros), i));
+    a.open_value = static_cast<Expr*>(list_nth(of_open(Open::values), i));
   }
   out.aggregate = aggregate;
   out.values = static_cast<List*>(linitial(expressions));
   out.passages = static_cast<List*>(lsecond(expressions));
   out.cuts = static_cast<List*>(lthird(expressions));
+  out.fractions = static_cast<List*>(lfourth(expressions));
   return out;
 }
 

@@ -4,8 +4,8 @@
 //   custom_scan_tlist  what the density's groups are by (a NULL of type text where the query has it
 //                      not), dimensions' columns, the range column if it is cut, what else the query
 //                      is grouped by, then the aggregates
-//   custom_exprs       a list of the bounds' values, the passages and the cuts, as a list each;
-//                      buckets with the column's value left open
+//   custom_exprs       a list of the bounds' values, the passages, the cuts and the percentiles'
+//                      fractions, as a list each; buckets with the column's value left open
 //   custom_private     a list of the rest, below; of open expressions, too, which refer to the columns
 //                      above: what these are of the planner need not put in their place
 //   custom_plans       the exact plan, whose target list is the scan's, and parameters; that of
@@ -49,6 +49,7 @@ struct PlainPlan {
   int aggregates;
   const PlainAggregate* aggregate;  // with open expressions alone
   List *values, *passages, *cuts;   // of custom_exprs
+  List* fractions;                  // of each percentile
   List* cut_kinds;                  // integers
   List *open_others, *conditions;
   int dimensions, dimension_columns;

@@ -4,8 +4,8 @@
 //   - its rows are those of one table, joined with others or not, that no policy or sample thins
 //     out;
 //   - its aggregates are count, sum, avg, variances and their roots, of all rows, of the density's
-//     columns or its measures, and min and max of its only column; each with a FILTER, or of a CASE
-//     that leaves rows out;
+//     columns or its measures; min, max and percentiles of its only column; mode and count(DISTINCT)
+//     of what the server evaluates (below); each with a FILTER, or of a CASE that leaves rows out;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
 //     row to row, by an operator of the type's default btree, or with one of several such values
 //     (IN); or IS [NOT] NULL of one of its measures, or IS NULL of its column; or one of those that
@@ -28,7 +28,22 @@ extern "C" {
 namespace kde_pg {
 
 // What an aggregate asks. ones: sum(1), which is count(*) but NULL of no row.
-enum class PlainAnswer { rows, values, ones, sum, avg, variance, stddev, min, max };
+// continuous, discrete: percentiles; differing: values, by count(DISTINCT).
+enum class PlainAnswer {
+  rows,
+  values,
+  ones,
+  sum,
+  avg,
+  variance,
+  stddev,
+  min,
+  max,
+  continuous,
+  discrete,
+  mode,
+  differing
+};
 
 // What of its answer: approx_lower() and approx_upper() ask for the interval's ends.
 enum class PlainEnd { none, lower, upper };
@@ -47,6 +62,18 @@ struct PlainAggregate {
   Expr *rows, *zeros;
   Expr *open_rows, *open_zeros;
   Expr* value;  // as the query has it; null: of rows
+  // Of a mode or values that differ: which, open.
+  Expr* open_value;
+  Expr* fraction;  // of percentiles: one, or an array of them
+  // What several aggregates have alike.
+  bool is_extreme() const { return answer == PlainAnswer::min || answer == PlainAnswer::max; }
+  bool is_percentile() const {
+    return answer == PlainAnswer::continuous || answer == PlainAnswer::discrete;
+  }
+  bool is_of_differing() const {
+    return answer == PlainAnswer::mode || answer == PlainAnswer::differing;
+  }
+  bool has_list() const { return is_percentile() || is_of_differing(); }
 };
 
 // Where a function of the range column may change: where a bucket (buckets.h) ends, its column left

@@ -35,9 +35,10 @@ struct PlainAsked {
   ExprContext* context;  // in which open expressions are evaluated on the slot
   const OpenExpressions* open;
   const DimensionRows* dimensions;
-  const PlainCutAt* cut;  // of each of the plan's
-  List* passages;         // ExprState*, comparisons of buckets
-  PlainRest* rest;        // by which rows that changed are read; null: it cannot be had
+  const PlainCutAt* cut;          // of each of the plan's
+  const NullableDatum* fraction;  // of each percentile
+  List* passages;                 // ExprState*, comparisons of buckets
+  PlainRest* rest;                // by which rows that changed are read; null: it cannot be had
   // The transaction may have changed rows: no answer is as of the fit, or within those that changed.
   bool own_changes;
 };

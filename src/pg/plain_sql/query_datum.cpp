@@ -2,10 +2,13 @@
 #include "pg/plain_sql/query_datum.h"
 
 #include "pg/answer/candidates.h"
+#include "pg/catalog/expression.h"
 #include "pg/values/values.h"
 
 extern "C" {
+#include "utils/array.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/typcache.h"
 }
@@ -62,6 +65,10 @@ Datum as_numeric(double x, int scale) {
   return scale < 0 ? numeric : DirectFunctionCall2(numeric_round, numeric, Int32GetDatum(scale));
 }
 
+int32 numeric_typmod(int scale) {
+  return ((NUMERIC_MAX_PRECISION << 16) | scale) + static_cast<int32>(VARHDRSZ);
+}
+
 // The end that is asked for, on a grid of so many decimals outwards.
 double end_of(const PlainAggregate& a, const kde::Interval& i, double unit) {
   return a.end == PlainEnd::lower ? std::floor(i.lower * unit) / unit
@@ -107,8 +114,9 @@ bool PlainDatums::is_close(const PlainAggregate& a, const kde::Interval& i, doub
     state_.out.error = std::max(state_.out.error, error);
     return true;
   }
-  static const char* const kWhat[] = {"count(*)", "count",  "sum", "sum", "avg",
-                                      "variance", "stddev", "min", "max"};
+  static const char* const kWhat[] = {"count(*)",        "count",  "sum",  "sum", "avg",
+                                      "variance",        "stddev", "min",  "max", "percentile_cont",
+                                      "percentile_disc", "mode",   "count"};
   const char* what = kWhat[static_cast<int>(a.answer)];
   state_.out.detail = std::isfinite(error)
                           ? psprintf("%s only within %s %%", what, percent_up(error))
@@ -121,6 +129,7 @@ bool PlainDatums::put(int k, const PlainTotal& answer, PlainRow* row) {
   const PlainAggregate& a = state_.plan.aggregate[k];
   const int at = state_.plan.first + state_.keys() + k;
   const Oid type = TupleDescAttr(state_.desc(), at)->atttypid;
+  if (a.is_of_differing()) return put_differing(a, answer, &row->values[at], &row->nulls[at]);
   const bool lost = may_have_lost(density_, a.column);
   const kde::Interval& i = answer.interval(a.answer);
   const bool is_end = a.end != PlainEnd::none && i.lower != i.upper;
@@ -144,13 +153,125 @@ bool PlainDatums::put(int k, const PlainTotal& answer, PlainRow* row) {
   if (none) return true;  // NULL
   if (!(answer.total.count.lower >= 0.5) || !(std::rint(answer.total.count.estimate) >= 1))
     return state_.refuse(PlainOutcome::unsure);
-  if (a.answer >= PlainAnswer::min)
-    return put_extreme(a, answer, type, &row->values[at], &row->nulls[at]);
+  if (a.is_percentile()) return put_percentiles(k, answer, type, &row->values[at], &row->nulls[at]);
+  if (a.is_extreme()) return put_extreme(a, answer, type, &row->values[at], &row->nulls[at]);
   if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev)
     return put_variance(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
   return a.answer == PlainAnswer::sum
              ? put_sum(a, answer, is_end, type, &row->values[at], &row->nulls[at])
              : put_mean(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
+}
+
+// Of a mode what the server's sort would have first: the least of several.
+bool PlainDatums::put_differing(const PlainAggregate& a, const PlainTotal& answer, Datum* value,
+                                bool* is_null) {
+  double n = 0;
+  const DistinctValues::Entry* most = nullptr;
+  const DistinctValues* of = answer.differing;
+  const bool is_mode = a.answer == PlainAnswer::mode;
+  if (of != nullptr && !(is_mode ? of->most_frequent(&most) : of->count(&n)))
+    return state_.refuse(PlainOutcome::unsure);
+  *is_null = is_mode && most == nullptr;
+  *value = !is_mode ? Int64GetDatum(static_cast<int64>(n)) : *is_null ? 0 : most->value;
+  return true;
+}
+
+// The value at a place among n rows, from 0 to n - 1, which two rows may share; where all are of one
+// density of a sample, that of a share of them.
+bool PlainDatums::find_percentile(const PlainAggregate& a, const PlainTotal& answer, double p,
+                                  kde::Interval* out) {
+  const kde::Interval& rows = answer.total.count;
+  const auto refuse = [&] {
+    state_.out.detail = "a percentile not for certain";
+    return state_.refuse(PlainOutcome::inaccurate);
+  };
+  if (!(p >= 0 && p <= 1)) return refuse();  // an error, or NULL, of the exact plan
+  if (rows.lower != rows.upper) {
+    const kde::AnyDensity* whole = answer.ordered->whole();
+    if (whole == nullptr || a.type > kde::ValueType::numeric) return refuse();
+    *out = kde::quantile_interval(whole->view(), p, state_.asked.interval);
+    return true;
+  }
+  int32 typmod;
+  const bool is_column = state_.plan.key.column[0].attnum != 0;
+  if (!is_column || !OidIsValid(key_column_type(state_.plan.key, 0, &typmod))) typmod = -1;
+  if (a.type == kde::ValueType::numeric && !ValueSteps(a.type, typmod).are_steps()) {
+    const int decimals = decimals_of(density_, a.column, a.type);
+    if (decimals < 0) return refuse();
+    typmod = numeric_typmod(Max(decimals, answer.decimals));
+  }
+  const ValueSteps steps(a.type, typmod);
+  const double n = std::rint(rows.estimate);
+  const bool is_discrete = a.answer == PlainAnswer::discrete;
+  const double place = is_discrete ? std::max(std::ceil(p * n), 1.0) - 1 : p * (n - 1);
+  kde::Interval low, high;
+  if (!answer.ordered->find(std::floor(place) + 1, steps, state_.asked.interval, &low))
+    return refuse();
+  high = low;
+  if (std::ceil(place) > std::floor(place) &&
+      !answer.ordered->find(std::ceil(place) + 1, steps, state_.asked.interval, &high))
+    return refuse();
+  const double share = place - std::floor(place);
+  const auto between = [share](double x, double y) { return x + share * (y - x); };
+  *out = {between(low.estimate, high.estimate), between(low.lower, high.lower),
+          between(low.upper, high.upper)};
+  return true;
+}
+
+bool PlainDatums::put_percentile(const PlainAggregate& a, const PlainTotal& answer, double p,
+                                 Oid type, Datum* value) {
+  kde::Interval i;
+  kde::ValueType of;
+  if (!find_percentile(a, answer, p, &i)) return false;
+  if (!value_type_of(type, &of) || (a.answer == PlainAnswer::discrete && !same_meaning(of, a.type)))
+    return state_.refuse(PlainOutcome::other_shape);
+  // Where 0 means nothing nothing is relative to it.
+  if (i.lower != i.upper && a.type > kde::ValueType::numeric)
+    return state_.refuse(PlainOutcome::unsure);
+  const bool is_end = a.end != PlainEnd::none;
+  double x = !is_end ? i.estimate : a.end == PlainEnd::lower ? i.lower : i.upper;
+  if (!is_close(a, i, i.estimate, may_have_lost(density_, a.column) || is_floating(a.type)))
+    return false;
+  if (a.answer == PlainAnswer::discrete && a.type <= kde::ValueType::int8) x = std::rint(x);
+  *value = type == NUMERICOID
+               ? as_numeric(x, a.scale >= 0
+                                   ? a.scale
+                                   : Max(decimals_of(density_, a.column, a.type), answer.decimals))
+               : double_to_value(of, x);
+  return true;
+}
+
+bool PlainDatums::put_percentiles(int k, const PlainTotal& answer, Oid type, Datum* value,
+                                  bool* is_null) {
+  const PlainAggregate& a = state_.plan.aggregate[k];
+  int before = 0;
+  for (int i = 0; i < k; ++i) before += state_.plan.aggregate[i].is_percentile() ? 1 : 0;
+  const NullableDatum fraction = state_.asked.fraction[before];
+  *is_null = fraction.isnull;
+  if (*is_null) return true;
+  auto* node = static_cast<Node*>(list_nth(state_.plan.fractions, before));
+  if (exprType(node) == FLOAT8OID)
+    return put_percentile(a, answer, DatumGetFloat8(fraction.value), type, value);
+  ArrayType* fractions = DatumGetArrayTypeP(fraction.value);
+  const Oid element = get_element_type(type);
+  if (!OidIsValid(element)) return state_.refuse(PlainOutcome::other_shape);
+  Datum* each;
+  bool* nulls;
+  int n;
+  deconstruct_array(fractions, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &each,
+                    &nulls, &n);
+  for (int i = 0; i < n; ++i)
+    if (!nulls[i] && !put_percentile(a, answer, DatumGetFloat8(each[i]), element, &each[i]))
+      return false;
+  int16 length;
+  bool by_value;
+  char align;
+  get_typlenbyvalalign(element, &length, &by_value, &align);
+  *value = PointerGetDatum(n == 0 ? construct_empty_array(element)
+                                  : construct_md_array(each, nulls, ARR_NDIM(fractions),
+                                                       ARR_DIMS(fractions), ARR_LBOUND(fractions),
+                                                       element, length, by_value, align));
+  return true;
 }
 
 // Of rows that it adds 0 for, and no other.

@@ -39,6 +39,13 @@ class PlainDatums {
                Datum* value, bool* is_null);
   bool put_mean(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
                 Datum* value, bool* is_null);
+  bool put_differing(const PlainAggregate& a, const PlainTotal& answer, Datum* value,
+                     bool* is_null);
+  bool find_percentile(const PlainAggregate& a, const PlainTotal& answer, double p,
+                       kde::Interval* out);
+  bool put_percentile(const PlainAggregate& a, const PlainTotal& answer, double p, Oid type,
+                      Datum* value);
+  bool put_percentiles(int k, const PlainTotal& answer, Oid type, Datum* value, bool* is_null);
   bool put_extreme(const PlainAggregate& a, const PlainTotal& answer, Oid type, Datum* value,
                    bool* is_null);
   bool put_variance(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,

@@ -19,6 +19,7 @@ extern "C" {
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/typcache.h"
 }
 
 #include <cmath>
@@ -61,6 +62,13 @@ Node* without_cast(Node* node) {
       return node;
     node = arg;
   }
+}
+
+// And those that change no more than digits beyond double precision's.
+Node* without_cast_in_order(Node* node) {
+  const bool is = IsA(node, FuncExpr) && (castNode(FuncExpr, node)->funcid == F_FLOAT8_NUMERIC ||
+                                          castNode(FuncExpr, node)->funcid == F_FLOAT8_INT8);
+  return is ? static_cast<Node*>(linitial(castNode(FuncExpr, node)->args)) : node;
 }
 
 bool has_parameter(Node* node, void*) {
@@ -335,14 +343,41 @@ Node* PlainReader::read_case(Node* arg, Asked* asked) const {
       makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(1), false, true));
 }
 
+// Of the server's own order, in which an ordered-set aggregate's rows are, and DISTINCT's.
+bool PlainReader::is_known_aggregate(const Aggref& node) const {
+  if (node.agglevelsup != 0 || node.aggsplit != AGGSPLIT_SIMPLE || list_length(node.args) > 1)
+    return no("an aggregate is none of those that densities know");
+  const bool is_ordered = node.aggkind == AGGKIND_ORDERED_SET;
+  const bool differs = node.aggdistinct != NIL;
+  if (!is_ordered && !differs && node.aggorder == NIL) return true;
+  if (!is_ordered && (!differs || node.aggfnoid != F_COUNT_ANY))
+    return no("an aggregate has DISTINCT or ORDER BY");
+  const Oid type = exprType(reinterpret_cast<Node*>(linitial_node(TargetEntry, node.args)->expr));
+  const TypeCacheEntry* of = lookup_type_cache(type, TYPECACHE_LT_OPR | TYPECACHE_EQ_OPR);
+  const auto* clause =
+      linitial_node(SortGroupClause, is_ordered ? node.aggorder : node.aggdistinct);
+  const bool is_default =
+      clause->eqop == of->eq_opr && (!is_ordered || clause->sortop == of->lt_opr);
+  if (list_length(node.aggorder) > 1 || list_length(node.aggdistinct) > 1 || !is_default)
+    return no("an aggregate has another order than its type has");
+  if (!is_ordered) return true;
+  switch (node.aggfnoid) {
+    case F_PERCENTILE_CONT_FLOAT8_FLOAT8:
+    case F_PERCENTILE_CONT__FLOAT8_FLOAT8:
+    case F_PERCENTILE_DISC_FLOAT8_ANYELEMENT:
+    case F_PERCENTILE_DISC__FLOAT8_ANYELEMENT:
+      return is_known_value(static_cast<Node*>(linitial(node.aggdirectargs))) ||
+             no("a percentile's fraction is of the groups");
+    case F_MODE:
+      return true;
+    default:
+      return no("an aggregate of rows in an order is none that densities know");
+  }
+}
+
 // whole: the node itself, or the call that asks for an end of it.
 bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
-  if (node->aggkind != AGGKIND_NORMAL)
-    return no("an aggregate is of rows in an order, as percentiles are");
-  if (node->aggdistinct != NIL || node->aggorder != NIL)
-    return no("an aggregate has DISTINCT or ORDER BY");
-  if (node->agglevelsup != 0 || node->aggsplit != AGGSPLIT_SIMPLE || list_length(node->args) > 1)
-    return no("an aggregate is none of those that densities know");
+  if (!is_known_aggregate(*node)) return false;
   for (Asked* item : of_list<Asked>(aggregates_))
     if (equal(item->node, whole)) return true;
   auto* asked = static_cast<Asked*>(palloc0(sizeof(Asked)));
@@ -355,18 +390,24 @@ bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
     Node* arg = reinterpret_cast<Node*>(linitial_node(TargetEntry, node->args)->expr);
     if (varies(arg)) return no("an aggregate has a subquery or a volatile function");
     arg = read_case(arg, asked);
-    if (node->aggfnoid == F_COUNT_ANY && is_of_others(arg) && !type_is_rowtype(exprType(arg))) {
+    asked->differs = node->aggdistinct != NIL;
+    const bool counts = node->aggfnoid == F_COUNT_ANY && !asked->differs;
+    if (counts && is_of_others(arg) && !type_is_rowtype(exprType(arg))) {
       asked->rows = both(asked->rows, has_value(arg));
       arg = makeBoolConst(true, false);
     }
     // They are count(*).
     asked->ones = is_sum_of_ones(node->aggfnoid, arg);
-    if (asked->ones || (node->aggfnoid == F_COUNT_ANY && is_never_null(arg))) {
+    if (asked->ones || (counts && is_never_null(arg))) {
       asked->function = F_COUNT_;
       asked->of_column = false;
     } else if (!contain_var_clause(arg)) {
       return no("an aggregate is of no column");
     } else {
+      if (node->aggkind == AGGKIND_ORDERED_SET && node->aggdirectargs != NIL) {
+        asked->fraction = static_cast<Expr*>(linitial(node->aggdirectargs));
+        arg = without_cast_in_order(arg);
+      }
       asked->named = name_of(arg);
       asked->value = reinterpret_cast<Expr*>(arg);
     }

@@ -45,7 +45,8 @@ struct Asked {
   bool of_column;
   bool ones;  // sum(1)
   Named named;
-  Expr *rows, *zeros, *value;  // as PlainAggregate has them
+  Expr *rows, *zeros, *value, *fraction;  // as PlainAggregate has them
+  bool differs;                           // of count(DISTINCT)
 };
 
 // What the query has, whatever the density. Trees are those of the planner. Owns nothing.
@@ -100,6 +101,7 @@ class PlainReader {
   bool read_leaves(Node* node);
   Node* read_case(Node* arg, Asked* asked) const;
   bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
+  bool is_known_aggregate(const Aggref& node) const;
   bool is_known_value(Node* node) const;
   bool is_never_null(Node* node) const;
   bool read_comparison(Expr* clause, Condition* out) const;

@@ -175,6 +175,9 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
     to->total.add_count(of_query ? rows() : kde::Interval(counted.count), changed);
     return true;
   }
+  if ((a.is_percentile() || a.is_of_differing()) && options.changed_rows >= 0.5)
+    return state_.refuse(PlainOutcome::new_groups);
+  if (a.is_of_differing()) return true;
   // Measures have none.
   if (a.column < plan_.key.columns) {
     const kde::OwnBox asked = box_of(range[0]);
@@ -189,14 +192,16 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
   }
   const kde::Evidence& counted = known(kde::Wanted::count, a.column);
   const bool none = counted.count.upper < 0.5, none_before = to->total.count.upper < 0.5;
-  if (a.answer >= PlainAnswer::min) {
+  if (a.is_percentile() && !none) {
+    to->its_ordered()->add(density, range[0], false);
+  } else if (a.is_extreme()) {
     const bool is_max = a.answer == PlainAnswer::max;
     const double extreme = none ? std::numeric_limits<double>::quiet_NaN() : extreme_of(is_max);
     if (!none && (none_before || std::isnan(extreme)))
       to->extreme = extreme;
     else if (!none)
       to->extreme = is_max ? std::max(to->extreme, extreme) : std::min(to->extreme, extreme);
-  } else if (!none) {
+  } else if (!none && !a.is_percentile()) {
     // Of one group alone: they are not added up.
     if (!none_before) {
       state_.out.detail = "variances of several groups are not put together";

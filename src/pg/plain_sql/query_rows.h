@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pg/plain_sql/answer_state.h"
+#include "pg/plain_sql/value_sets.h"
 
 #include "core/kde.h"
 
@@ -36,6 +37,22 @@ struct PlainTotal {
   Datum extreme_read = 0;
   bool any = false, any_out = false;  // values of the density, of what was taken out
   double extreme_out = std::numeric_limits<double>::quiet_NaN();
+  // Of percentiles, and of values that differ; null: of no row.
+  OrderedValues* ordered = nullptr;
+  DistinctValues* differing = nullptr;
+
+  OrderedValues* its_ordered() {
+    if (ordered == nullptr) ordered = new (palloc(sizeof(OrderedValues))) OrderedValues();
+    return ordered;
+  }
+  DistinctValues* its_differing(const PlainAggregate& a) {
+    if (differing == nullptr) {
+      const auto* value = reinterpret_cast<const Node*>(a.open_value);
+      differing = new (palloc(sizeof(DistinctValues)))
+          DistinctValues(exprType(value), exprCollation(value));
+    }
+    return differing;
+  }
 
   // Of what is counted or added up: the interval of its answer.
   const kde::Interval& interval(PlainAnswer answer) const;

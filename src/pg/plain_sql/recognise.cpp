@@ -96,6 +96,17 @@ bool answer_of(Oid function, PlainAggregate* out) {
     case F_COUNT_ANY:
       out->answer = PlainAnswer::values;
       return true;
+    case F_PERCENTILE_CONT_FLOAT8_FLOAT8:
+    case F_PERCENTILE_CONT__FLOAT8_FLOAT8:
+      out->answer = PlainAnswer::continuous;
+      return true;
+    case F_PERCENTILE_DISC_FLOAT8_ANYELEMENT:
+    case F_PERCENTILE_DISC__FLOAT8_ANYELEMENT:
+      out->answer = PlainAnswer::discrete;
+      return true;
+    case F_MODE:
+      out->answer = PlainAnswer::mode;
+      return true;
     case F_SUM_INT2:
     case F_SUM_INT4:
     case F_SUM_INT8:
@@ -376,15 +387,22 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
           asked->zeros,
           nullptr,
           nullptr,
-          asked->value};
+          asked->value,
+          nullptr,
+          asked->fraction};
     if (asked->function != F_COUNT_ && !answer_of(asked->function, a))
       return no(psprintf("knows no %s()", get_func_name(asked->function)));
-    if (asked->function != F_COUNT_) {
+    if (asked->differs) a->answer = PlainAnswer::differing;
+    if (a->is_of_differing()) {
+      auto* value = reinterpret_cast<Node*>(asked->value);
+      a->open_value = open(key, value, out);
+      if (a->open_value == nullptr) return no(lacks(value));
+    } else if (asked->function != F_COUNT_) {
       a->column = place_in(key, asked->named);
       if (a->column < 0 || !value_type_of(asked->named.type, &a->type)) {
         return no(lacks(reinterpret_cast<Node*>(asked->value)));
       }
-      if (a->answer >= PlainAnswer::min &&
+      if ((a->is_extreme() || a->is_percentile()) &&
           (key.columns > 1 || a->column > 0 || a->type == kde::ValueType::category ||
            a->type == kde::ValueType::interval || a->type == kde::ValueType::float4))
         return no(psprintf("knows no %s() but of its own values", get_func_name(asked->function)));

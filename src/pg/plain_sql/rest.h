@@ -5,7 +5,7 @@
 // statement's conditions and groups, above a scan that reads the table's leaves in those stretches
 // alone, under the statement's snapshot, and joins them with dimensions' as groups are. It begins when it is first wanted, and EXPLAIN does not show
 // it. Its columns are the node's: what the query is grouped by, then the rows, and of each aggregate
-// its values and their sum, or the least or greatest of them.
+// its values and their sum, or the least or greatest of them, or all of them.
 #pragma once
 
 #include "pg/plain_sql/query.h"
@@ -15,6 +15,7 @@
 
 extern "C" {
 #include "nodes/execnodes.h"
+#include "utils/array.h"
 }
 
 namespace kde_pg {
@@ -32,6 +33,8 @@ struct RestTotal {
   double zeros = 0;   // rows that it adds 0 for
   int decimals = 0;   // of a sum of type numeric
   Datum extreme = 0;  // the least or greatest value, where there is one
+  // All of percentiles, and of values that differ; null: none.
+  ArrayType* list = nullptr;
 };
 
 struct RestRow {

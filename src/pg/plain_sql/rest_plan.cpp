@@ -12,6 +12,7 @@ extern "C" {
 #include "optimizer/tlist.h"
 #include "parser/parse_agg.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 }
 
@@ -77,6 +78,21 @@ class RestTarget {
     extreme->aggcollid = whole.aggcollid;
     extreme->inputcollid = whole.inputcollid;
     set_argument(extreme, of, linitial_oid(whole.aggargtypes), of.value);
+  }
+  // False: of a type without arrays.
+  bool add_list(const PlainAggregate& of) {
+    const Oid type = type_of(of), list = get_array_type(type);
+    if (!OidIsValid(list) || type_is_array(type)) return false;
+    Aggref* all = new_aggregate(F_ARRAY_AGG_ANYNONARRAY, list);
+    set_argument(all, of, type, of.value);
+    auto* value = makeNode(NullTest);
+    value->arg = copy_of(of.value);
+    value->nulltesttype = IS_NOT_NULL;
+    value->location = -1;
+    all->aggfilter = all->aggfilter == nullptr
+                         ? &value->xpr
+                         : makeBoolExpr(AND_EXPR, list_make2(all->aggfilter, value), -1);
+    return true;
   }
   // False: of a type whose sums are not known here.
   bool add_sum(const PlainAggregate& of) {
@@ -159,7 +175,8 @@ bool add_aggregate(const PlainAggregate& of, RestTarget* to) {
     return true;
   }
   to->add_values(of);
-  if (of.answer >= PlainAnswer::min) {
+  if (of.has_list()) return to->add_list(of);
+  if (of.is_extreme()) {
     to->add_extreme(of, *aggregate);
     return true;
   }

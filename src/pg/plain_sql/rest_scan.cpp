@@ -254,8 +254,12 @@ void PlainRest::read(const PlainPlan& asked, const DimensionRows* dimensions, Li
       const Oid type = TupleDescAttr(slot->tts_tupleDescriptor, at)->atttypid;
       ++at;
       if (is_null) continue;
-      if (answer >= PlainAnswer::min) {
+      if (asked.aggregate[k].is_extreme()) {
         total[k].extreme = sum;
+        continue;
+      }
+      if (asked.aggregate[k].has_list()) {
+        total[k].list = DatumGetArrayTypeP(sum);
         continue;
       }
       total[k].sum = type == FLOAT8OID ? DatumGetFloat8(sum)

@@ -4,7 +4,11 @@
 #include <algorithm>
 
 extern "C" {
+#include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/datum.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/typcache.h"
 }
 
@@ -86,6 +90,33 @@ void PlainTally::add(const PlainRow& key, const kde::Interval& there, const Plai
     to.magnitude += std::fabs(answers[k].total.sum.estimate) * Max(1, answers[k].parts / kSummands);
     kde::add_up(&to.zeros, answers[k].zeros, out);
     add_extreme(state_.plan.aggregate[k], answers[k], out, &to);
+    if (answers[k].ordered != nullptr) to.its_ordered()->add(*answers[k].ordered, out);
+    if (answers[k].differing != nullptr)
+      to.its_differing(state_.plan.aggregate[k])->add(*answers[k].differing, out);
+  }
+}
+
+// Values that were read one by one.
+void PlainTally::add_list(const PlainAggregate& a, const RestTotal& from, PlainTotal* to) const {
+  if (from.list == nullptr) return;
+  const Oid type = ARR_ELEMTYPE(from.list);
+  int16 length;
+  bool by_value;
+  char align;
+  get_typlenbyvalalign(type, &length, &by_value, &align);
+  Datum* values;
+  int n;
+  deconstruct_array(from.list, type, length, by_value, align, &values, nullptr, &n);
+  for (int i = 0; i < n; ++i) {
+    CHECK_FOR_INTERRUPTS();
+    if (a.is_of_differing()) {
+      to->its_differing(a)->add(values[i], {1, 1, 1}, false);
+      continue;
+    }
+    to->its_ordered()->add_read(value_to_double(a.type, values[i]));
+    if (a.type == kde::ValueType::numeric)
+      to->decimals =
+          Max(to->decimals, DatumGetInt32(DirectFunctionCall1(numeric_min_scale, values[i])));
   }
 }
 
@@ -109,7 +140,8 @@ void PlainTally::add(const RestRow& row) {
     to.magnitude += std::fabs(from.sum);
     kde::add_up(&to.zeros, {from.zeros, from.zeros, from.zeros});
     to.decimals = Max(to.decimals, from.decimals);
-    if (state_.plan.aggregate[k].answer < PlainAnswer::min || from.values == 0) continue;
+    add_list(state_.plan.aggregate[k], from, &to);
+    if (!state_.plan.aggregate[k].is_extreme() || from.values == 0) continue;
     if (to.values_read > 0) elog(ERROR, "a group was read twice");
     to.values_read = from.values;
     const int at = state_.plan.first + state_.keys() + k;

@@ -34,6 +34,7 @@ class PlainTally {
 
  private:
   void begin();
+  void add_list(const PlainAggregate& a, const RestTotal& from, PlainTotal* to) const;
   void add_extreme(const PlainAggregate& a, const PlainTotal& from, bool out, PlainTotal* to) const;
 
   const PlainState& state_;

@@ -24,7 +24,7 @@ class ValueSteps {
     if (type == kde::ValueType::timestamp || type == kde::ValueType::timestamptz ||
         type == kde::ValueType::time)
       parts_ = kMicroseconds;
-    else if (type == kde::ValueType::numeric && step_ < 1)
+    else if (type == kde::ValueType::numeric && step_ > 0 && step_ < 1)
       parts_ = std::rint(1 / step_);
     if (parts_ > 1) step_ = 1;
   }

@@ -51,6 +51,9 @@ BEGIN
     'sum(CASE WHEN ' || c || ' THEN ' || x || ' END)', 'sum(CASE WHEN ' || c || ' THEN ' || x || ' ELSE 0 END)', 'sum(CASE WHEN ' || c || ' THEN 1 ELSE 0 END)',
     'count(CASE WHEN ' || c || ' THEN 1 END)', 'sum((' || c || ')::int)', 'count(*) FILTER (WHERE ' || c || ') * 100.0 / nullif(count(*), 0)',
     'sum(CASE status WHEN ''paid'' THEN ' || x || ' ELSE 0 END)', 'coalesce(sum(CASE WHEN ' || c || ' THEN ' || x || ' END), -1)',
+    'count(DISTINCT ' || of_key() || ')', 'count(DISTINCT ' || of_both() || ') FILTER (WHERE ' || c || ')', 'mode() WITHIN GROUP (ORDER BY ' || of_key() || ')',
+    'percentile_disc(' || one_of('0.5', '0.05', '0.99', '''{0.1,0.9}''::float8[]') || ') WITHIN GROUP (ORDER BY ' || current_setting('test.column') || ')' || one_of('', ' FILTER (WHERE ' || c || ')'),
+    'percentile_cont(' || one_of('0.5', '0.95', '''{0,0.25,NULL,1}''::float8[]') || ') WITHIN GROUP (ORDER BY ' || CASE WHEN current_setting('test.column') = 'at' THEN 'qty' ELSE current_setting('test.column') END || ')' || one_of('', ' FILTER (WHERE ' || c || ')'),
     'min(' || current_setting('test.column') || ')', 'max(' || current_setting('test.column') || ') FILTER (WHERE ' || c || ')');
 END $$;
 CREATE FUNCTION made() RETURNS text LANGUAGE plpgsql AS $$
@@ -72,6 +75,7 @@ SELECT count((kde_fit('trip', c, sample_rows => -1, group_by => g, measures => a
 FROM unnest('{at,qty,fare,dist}'::text[]) AS c, unnest('{NULL,"region, status"}'::text[]) AS g;
 SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities_full WHERE relation = 'trip'::regclass;
 SET kde_aqp.approximate_notice = off;
+SET kde_aqp.approximate_error = 0;
 \getenv statements KDE_AQP_STATEMENTS
 \if :{?statements}
 \else
@@ -86,6 +90,11 @@ UPDATE trip SET status = 'void' WHERE qty = 3 AND at < '2026-01-03';
 SELECT say('grown');
 SET TimeZone = 'Asia/Kolkata';
 SELECT say('grown, in Kolkata');
+-- Within a cell a percentile has an interval.
+RESET kde_aqp.approximate_error;
+SELECT count(*) AS held FROM (SELECT CASE WHEN dist < 0 THEN 'west' ELSE 'east' END AS side, percentile_cont(0.3) WITHIN GROUP (ORDER BY dist) AS x FROM trip GROUP BY 1) AS exact
+  JOIN (SELECT CASE WHEN dist < 0 THEN 'west' ELSE 'east' END AS side, approx_lower(percentile_cont(0.3) WITHIN GROUP (ORDER BY dist)) AS lower,
+    approx_upper(percentile_cont(0.3) WITHIN GROUP (ORDER BY dist)) AS upper FROM trip GROUP BY 1) AS within USING (side) WHERE x BETWEEN lower AND upper;
 -- Errors are those of rows alone: not of NULL in a column that has none, nor of groups that another condition leaves out first.
 RESET TimeZone;
 CREATE TABLE small AS SELECT i % 20 - 10 AS x, i % 4 AS k, CASE WHEN i % 4 > 0 THEN i END AS y FROM generate_series(1, 400) AS i;
@@ -110,3 +119,10 @@ VACUUM ANALYZE quarter;
 SELECT (kde_fit('quarter', 'at', sample_rows => -1)).rows;
 SELECT kde_set_plain_sql('quarter.at', true);
 SELECT answered_by('SELECT count(*) FILTER (WHERE at = ''2026-01-02''), count(*) FILTER (WHERE at > ''2026-01-02''), min(at) FILTER (WHERE at > ''2026-01-02'') FROM quarter');
+SELECT answered_by('SELECT percentile_disc(ARRAY[0, 0.4975, 0.5, 1]) WITHIN GROUP (ORDER BY at), count(DISTINCT at::date), mode() WITHIN GROUP (ORDER BY at::date) FROM quarter');
+INSERT INTO quarter SELECT timestamp '2026-01-02' + i * interval '1 microsecond' FROM generate_series(-3, 3) AS i;
+SELECT answered_by('SELECT percentile_disc(ARRAY[0, 0.226, 0.23, 0.232, 0.235, 0.238, 0.24, 0.245, 0.5, 1]) WITHIN GROUP (ORDER BY at) FROM quarter');
+-- Errors are the exact plan's; what is of another order, or of the groups, is its own, too.
+SELECT answered_by('SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY x) FROM small');
+SELECT answered_by('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x DESC) FROM small');
+SELECT answered_by('SELECT k, percentile_cont(k / 4.0) WITHIN GROUP (ORDER BY x) FROM small GROUP BY k');
