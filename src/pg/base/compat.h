@@ -70,6 +70,16 @@ extern "C" {
 #define processed_groups(root) ((root)->parse->groupClause)
 #endif
 
+// 18: what a query is grouped by bears the mark that grouping sets may make it NULL. A macro: as above.
+#if PG_VERSION_NUM >= 180000
+#define as_before_grouping(root, node)                                                   \
+  ((root)->group_rtindex > 0 && (root)->parse->groupingSets != NIL                       \
+       ? remove_nulling_relids(node, bms_make_singleton((root)->group_rtindex), nullptr) \
+       : (node))
+#else
+#define as_before_grouping(root, node) (node)
+#endif
+
 // 17: rows that an old snapshot sees are never removed. A macro: most files do not need snapmgr.h.
 #if PG_VERSION_NUM >= 170000
 #define snapshots_may_age() false

@@ -261,11 +261,11 @@ class PlainAnswering {
     tally_ = nullptr;
     for (const PlainTally::Entry* entry : of_list<const PlainTally::Entry>(entries)) {
       bool good = true;
-      if (plan_.is_grouped() && !is_row(entry->there, &good)) {
+      if (!plan_.is_of_all(entry->set) && !is_row(entry->there, &good)) {
         if (!good) return;
         continue;
       }
-      if (!put_all(entry->answers, entry->there, entry->row)) return;
+      if (!put_all(*entry, entry->there)) return;
     }
   }
 
@@ -298,9 +298,10 @@ class PlainAnswering {
   }
 
   // Takes the rows changed in, and puts the answers into the row; or adds them to a tally.
-  bool put_all(PlainTotal* answers, const kde::Interval& there, PlainRow* row) {
+  bool put_all(const PlainTally::Entry& of, const kde::Interval& there) {
+    PlainTotal* answers = of.answers;
     if (tally_ != nullptr) {
-      tally_->add(*row, there, answers, out_);
+      tally_->add(of, there, answers, out_);
       any_row_ |= there.upper >= 0.5;
       for (int k = 0; k < plan_.aggregates; ++k) any_row_ |= answers[k].total.count.upper >= 0.5;
       return true;
@@ -311,8 +312,8 @@ class PlainAnswering {
     }
     if (plan_.demanded) return datums_.note_intervals(answers);
     for (int k = 0; k < plan_.aggregates; ++k)
-      if (!datums_.put(k, answers[k], row)) return false;
-    state_.out.rows = lappend(state_.out.rows, row);
+      if (!datums_.put(k, answers[k], of.set, of.row)) return false;
+    state_.out.rows = lappend(state_.out.rows, of.row);
     return true;
   }
 
@@ -342,7 +343,7 @@ class PlainAnswering {
       std::copy_n(key->values, plan_.groups, key_->values);
       std::copy_n(key->nulls, plan_.groups, key_->nulls);
     }
-    const bool counts_rows = plan_.is_grouped() || values_.any();
+    const bool counts_rows = plan_.is_grouped() || plan_.sets > 0 || values_.any();
     for (int i = 0; i < box_.parts; ++i) {
       CHECK_FOR_INTERRUPTS();
       const kde::Range& range = box_.part[i].range;
@@ -355,10 +356,12 @@ class PlainAnswering {
         if (now.upper < 0.5) continue;
       }
       if (!values_.begin_part(i, box_.part[i].value, key_)) continue;
-      PlainTally::Entry* row = rows_of_answer_.entry_of(*key_);
-      kde::add_up(&row->there, there);
-      take_in(range, &row->around);
-      if (!add_all(there, row->answers)) return false;
+      for (int set = 0; set < Max(plan_.sets, 1); ++set) {
+        PlainTally::Entry* row = rows_of_answer_.entry_of(*key_, set);
+        kde::add_up(&row->there, there);
+        take_in(range, &row->around);
+        if (!add_all(there, row->answers)) return false;
+      }
       if (list_length(rows_of_answer_.entries()) > kMostRows) return refuse(PlainOutcome::buckets);
     }
     return true;
@@ -393,15 +396,15 @@ class PlainAnswering {
   // What the rows of the answer come to.
   void put_rows() {
     // All together, also of no row.
-    if (!plan_.is_grouped() && rows_of_answer_.entries() == NIL)
-      (void)rows_of_answer_.entry_of(*state_.new_row());
+    for (int set = 0; set < Max(plan_.sets, 1); ++set)
+      if (plan_.is_of_all(set)) (void)rows_of_answer_.entry_of(*state_.new_row(), set);
     for (const PlainTally::Entry* row :
          of_list<const PlainTally::Entry>(rows_of_answer_.entries())) {
       const kde::Range& range = by_column_ ? row->around : rows_.before_passages;
       kde::Interval there = row->there;
       for (int k = 0; rows_.may_be_new && k < plan_.aggregates; ++k)
         row->answers[k].total.changed.take_in(rows_.changes_by_new(plan_.aggregate[k], range));
-      if (plan_.is_grouped()) {
+      if (!plan_.is_of_all(row->set)) {
         rows_.change(range, &there);
         bool good;
         if (!is_row(there, &good)) {
@@ -409,7 +412,7 @@ class PlainAnswering {
           continue;
         }
       }
-      if (!put_all(row->answers, there, row->row)) return;
+      if (!put_all(*row, there)) return;
     }
   }
 

@@ -20,7 +20,8 @@ enum class Part {
   aggregates,
   references,
   open,
-  dimensions
+  dimensions,
+  sets
 };
 // And of what is open.
 enum class Open { others, conditions, cut_kinds, rows, zeros, values };
@@ -44,6 +45,34 @@ List* write_dimensions(const PlainQuery& q) {
     out = lappend(out, list_make3(makeString(copy_of(of->name)), numbers, lfirst(lookups)));
   }
   return out;
+}
+
+// Of each the columns that it is by.
+List* write_sets(const PlainQuery& q) {
+  List* out = NIL;
+  const int others = q.column_place() + (q.cuts_column ? 1 : 0);
+  for (const Bitmapset* set : of_list<const Bitmapset>(q.sets)) {
+    List* columns = NIL;
+    for (int i = -1; (i = bms_next_member(set, i)) >= 0;) {
+      const int place = list_nth_int(q.places, i);
+      columns = lappend_int(columns,
+                            place < kde::kMaxGroupBy ? place : others + place - kde::kMaxGroupBy);
+    }
+    out = lappend(out, columns);
+  }
+  return out;
+}
+
+void read_sets(const List* from, PlainPlan* out) {
+  out->sets = list_length(from);
+  auto** set =
+      static_cast<Bitmapset**>(palloc0(sizeof(Bitmapset*) * static_cast<Size>(out->sets + 1)));
+  for (int i = 0; i < out->sets; ++i) {
+    ListCell* column;
+    foreach (column, static_cast<const List*>(list_nth(from, i)))
+      set[i] = bms_add_member(set[i], lfirst_int(column));
+  }
+  out->set = set;
 }
 
 void read_dimensions(const List* from, PlainPlan* out) {
@@ -112,17 +141,20 @@ void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* sc
     const auto number = static_cast<AttrNumber>(list_length(columns) + 1);
     columns = lappend(columns, makeTargetEntry(of, number, nullptr, false));
   };
-  for (int i = 0; i < q.groups(); ++i)
-    add(q.group[i] != nullptr ? reinterpret_cast<Expr*>(q.group[i])
-                              : reinterpret_cast<Expr*>(makeNullConst(TEXTOID, -1, InvalidOid)));
+  for (int i = 0; i < q.groups(); ++i) {
+    Node* group = q.shown_group[i] != nullptr ? q.shown_group[i] : q.group[i];
+    add(group != nullptr ? reinterpret_cast<Expr*>(group)
+                         : reinterpret_cast<Expr*>(makeNullConst(TEXTOID, -1, InvalidOid)));
+  }
   for (const PlainDimension* of : of_list<const PlainDimension>(q.dimensions))
     for (Var* var : of_list<Var>(of->columns())) add(column_beside_others(q, var));
   if (q.cuts_column) add(reinterpret_cast<Expr*>(q.column));
-  for (Expr* other : of_list<Expr>(q.others)) add(other);
+  for (Expr* other : of_list<Expr>(q.shown_others)) add(other);
   List* rows = NIL;
   List* zeros = NIL;
   List* open_values = NIL;
   List* fractions = NIL;
+  List* of_sets = NIL;
   for (const PlainAggregate* a : of_list<const PlainAggregate>(q.aggregates)) {
     for (const int n : {a->index, static_cast<int>(a->answer), static_cast<int>(a->end),
                         a->population ? 1 : 0, a->column, static_cast<int>(a->type), a->scale})
@@ -130,6 +162,7 @@ void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* sc
     rows = lappend(rows, a->open_rows);
     zeros = lappend(zeros, a->open_zeros);
     open_values = lappend(open_values, a->open_value);
+    of_sets = lappend(of_sets, a->of_sets);
     if (a->is_percentile()) fractions = lappend(fractions, a->fraction);
     add(a->node);
   }
@@ -144,6 +177,7 @@ void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* sc
   rest = lappend(rest, lappend(list_make5(q.open_others, q.conditions, q.cut_kinds, rows, zeros),
                                open_values));
   rest = lappend(rest, write_dimensions(q));
+  rest = lappend(rest, list_make2(write_sets(q), of_sets));
   scan->custom_private = lappend(scan->custom_private, rest);
 }
 
@@ -201,6 +235,8 @@ PlainPlan read_one(const List* scan, const List* expressions) {
   out.conditions = of_open(Open::conditions);
   out.cut_kinds = of_open(Open::cut_kinds);
   read_dimensions(part(scan, Part::dimensions), &out);
+  read_sets(static_cast<List*>(linitial(part(scan, Part::sets))), &out);
+  auto* of_sets = static_cast<List*>(lsecond(part(scan, Part::sets)));
   List* aggregates = part(scan, Part::aggregates);
   out.aggregates = list_length(aggregates) / 7;
   auto* aggregate = static_cast<PlainAggregate*>(
@@ -217,6 +253,7 @@ PlainPlan read_one(const List* scan, const List* expressions) {
     a.scale = at(6);
     a.open_rows = static_cast<Expr*>(list_nth(of_open(Open::rows), i));
     a.open_zeros = static_cast<Expr*>(list_nth(of_open(Open::zeros), i));
+    a.of_sets = static_cast<List*>(list_nth(of_sets, i));
     a.open_value = static_cast<Expr*>(list_nth(of_open(Open::values), i));
   }
   out.aggregate = aggregate;

@@ -52,6 +52,8 @@ struct PlainPlan {
   List* fractions;                  // of each percentile
   List* cut_kinds;                  // integers
   List *open_others, *conditions;
+  int sets;               // of grouping; 0: it is by all
+  Bitmapset* const* set;  // columns that it is by
   int dimensions, dimension_columns;
   const DimensionPlan* dimension;
 
@@ -62,6 +64,8 @@ struct PlainPlan {
   int other_column() const;
   bool is_grouped() const { return by_groups != 0 || others > 0; }
   bool is_by_column() const;
+  // Whether the set's row is there whatever the rows.
+  bool is_of_all(int of) const { return sets > 0 ? bms_is_empty(set[of]) : !is_grouped(); }
 };
 
 // queries: PlainQuery*.

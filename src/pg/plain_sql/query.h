@@ -28,7 +28,8 @@ extern "C" {
 namespace kde_pg {
 
 // What an aggregate asks. ones: sum(1), which is count(*) but NULL of no row.
-// continuous, discrete: percentiles; differing: values, by count(DISTINCT).
+// continuous, discrete: percentiles; differing: values, by count(DISTINCT); grouping: what GROUPING()
+// is of each grouping set, of no row.
 enum class PlainAnswer {
   rows,
   values,
@@ -42,7 +43,8 @@ enum class PlainAnswer {
   continuous,
   discrete,
   mode,
-  differing
+  differing,
+  grouping
 };
 
 // What of its answer: approx_lower() and approx_upper() ask for the interval's ends.
@@ -65,6 +67,7 @@ struct PlainAggregate {
   // Of a mode or values that differ: which, open.
   Expr* open_value;
   Expr* fraction;  // of percentiles: one, or an array of them
+  List* of_sets;   // of GROUPING(): of each set an integer
   // What several aggregates have alike.
   bool is_extreme() const { return answer == PlainAnswer::min || answer == PlainAnswer::max; }
   bool is_percentile() const {
@@ -122,6 +125,8 @@ struct PlainQuery {
   // What the density's groups are by, as the query has it: an Expr* each; null where it has it not.
   // A category is by its values.
   Node* group[kde::kMaxGroupBy] = {};
+  // The same as the select list has it: from 18 on with the mark that grouping sets may make it NULL.
+  Node* shown_group[kde::kMaxGroupBy] = {};
   bool of_words = false;  // of a category by itself
   // A bit for each of the density's columns: the query takes in rows where it is NULL, which the
   // density has not. It answers where it is certain that there are none (may_have_nulls()).
@@ -132,7 +137,12 @@ struct PlainQuery {
   // Expr*, open, which is with columns of the plan's (plan_fields.h) in the place of what groups are
   // by and of the range column.
   List* others = NIL;  // as the query has them
+  List* shown_others = NIL;
   List* open_others = NIL;
+  // Of grouping sets a Bitmapset* each: of what the query is grouped by, whose places are those of
+  // groups, or those of others from kde::kMaxGroupBy on. NIL: by all alone.
+  List* sets = NIL;
+  List* places = NIL;
   List* conditions = NIL;
   List* cuts = NIL;  // Expr*, of the range column; and of each what it is
   List* cut_kinds = NIL;

@@ -125,10 +125,15 @@ bool PlainDatums::is_close(const PlainAggregate& a, const kde::Interval& i, doub
 }
 
 // Into the row, of the type that the aggregate has there. False: not by this density.
-bool PlainDatums::put(int k, const PlainTotal& answer, PlainRow* row) {
+bool PlainDatums::put(int k, const PlainTotal& answer, int set, PlainRow* row) {
   const PlainAggregate& a = state_.plan.aggregate[k];
   const int at = state_.plan.first + state_.keys() + k;
   const Oid type = TupleDescAttr(state_.desc(), at)->atttypid;
+  if (a.answer == PlainAnswer::grouping) {
+    row->values[at] = Int32GetDatum(list_nth_int(a.of_sets, set));
+    row->nulls[at] = false;
+    return true;
+  }
   if (a.is_of_differing()) return put_differing(a, answer, &row->values[at], &row->nulls[at]);
   const bool lost = may_have_lost(density_, a.column);
   const kde::Interval& i = answer.interval(a.answer);
@@ -340,9 +345,6 @@ bool PlainDatums::put_mean(const PlainAggregate& a, const PlainTotal& answer, bo
   return true;
 }
 
-namespace {
-
-// Whether x, of that type, is a greatest (or least) value among those that are no greater than y.
 bool reaches(const PlainAggregate& a, Oid type, Datum x, Datum y) {
   const TypeCacheEntry* of = lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO);
   if (!OidIsValid(of->cmp_proc_finfo.fn_oid)) elog(ERROR, "type %u has no order", type);
@@ -350,8 +352,6 @@ bool reaches(const PlainAggregate& a, Oid type, Datum x, Datum y) {
       FunctionCall2Coll(const_cast<FmgrInfo*>(&of->cmp_proc_finfo), InvalidOid, x, y));
   return a.answer == PlainAnswer::max ? order >= 0 : order <= 0;
 }
-
-}  // namespace
 
 // Of several sources: what was read, if it is as great as what the density had, or nothing else is
 // left of that; what the density had, if none of it was taken out. Else it is one of those left.

@@ -10,14 +10,17 @@
 
 namespace kde_pg {
 
+// Whether x, of that type, is a greatest (or least) value among those that are no greater than y.
+bool reaches(const PlainAggregate& a, Oid type, Datum x, Datum y);
+
 class PlainDatums {
  public:
   // density: of all groups; outlives it.
   PlainDatums(PlainState* state, const kde::AnyDensity& density)
       : state_(*state), density_(density) {}
 
-  // Of aggregate k into the row. False: refused.
-  bool put(int k, const PlainTotal& answer, PlainRow* row);
+  // Of aggregate k into the row, of a grouping set. False: refused.
+  bool put(int k, const PlainTotal& answer, int set, PlainRow* row);
   // What a function demanded in place of a row.
   bool note_intervals(const PlainTotal* answers);
 

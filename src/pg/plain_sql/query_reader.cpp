@@ -2,6 +2,7 @@
 // planner: constants folded, conditions an implicit AND.
 #include "pg/plain_sql/query_reader.h"
 
+#include "pg/base/compat.h"
 #include "pg/base/tree_walk.h"
 #include "pg/values/values.h"
 #include "pg/catalog/canonical_filter.h"
@@ -418,11 +419,47 @@ bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
   return true;
 }
 
+// The planner has expanded them to lists of what the clause has.
+bool PlainReader::read_sets(PlannerInfo* root) {
+  for (const List* refs : of_list<const List>(root->parse->groupingSets)) {
+    Bitmapset* set = nullptr;
+    ListCell* cell;
+    foreach (cell, root->parse->groupClause)
+      if (list_member_int(refs,
+                          static_cast<int>(lfirst_node(SortGroupClause, cell)->tleSortGroupRef)))
+        set = bms_add_member(set, foreach_current_index(cell));
+    sets_ = lappend(sets_, set);
+    sets_refs_ = lappend(sets_refs_, const_cast<List*>(refs));
+  }
+  // Those above would take the first of two that are alike for both, of which a set has one.
+  List* distinct = NIL;
+  for (Node* node : of_list<Node>(shown_groups_)) distinct = list_append_unique(distinct, node);
+  return sets_ == NIL || list_length(distinct) == list_length(shown_groups_) ||
+         no("a grouping set has an expression that is there twice");
+}
+
+// A bit for each of its arguments, which is 1 where the set has it not.
+bool PlainReader::add_grouping(GroupingFunc* node) {
+  for (const Asked* item : of_list<const Asked>(aggregates_))
+    if (equal(item->node, node)) return true;
+  auto* asked = static_cast<Asked*>(palloc0(sizeof(Asked)));
+  asked->node = reinterpret_cast<Expr*>(node);
+  asked->function = F_COUNT_;
+  for (const List* refs : of_list<const List>(sets_refs_)) {
+    int bits = 0;
+    ListCell* cell;
+    foreach (cell, node->refs) bits = 2 * bits + (list_member_int(refs, lfirst_int(cell)) ? 0 : 1);
+    asked->of_sets = lappend_int(asked->of_sets, bits);
+  }
+  aggregates_ = lappend(aggregates_, asked);
+  return sets_refs_ != NIL || no("GROUPING() is of no grouping set");
+}
+
 // Of the select list and HAVING: aggregates and what the query is grouped by, and nothing else of
 // the table.
 bool PlainReader::read_leaves(Node* node) {
   if (node == nullptr) return true;
-  if (list_member(groups_, node)) return true;
+  if (list_member(shown_groups_, node)) return true;
   if (IsA(node, Aggref))
     return add_aggregate(castNode(Aggref, node), reinterpret_cast<Expr*>(node), PlainEnd::none);
   const PlainEnd end = end_asked(node);
@@ -434,14 +471,19 @@ bool PlainReader::read_leaves(Node* node) {
   }
   // The key of a dimension, by which the query is grouped, tells its other columns.
   if (IsA(node, Var) && is_of_others(node)) {
+    // It is in every grouping set.
+    ListCell* set;
+    foreach (set, sets_)
+      lfirst(set) = bms_add_member(static_cast<Bitmapset*>(lfirst(set)), list_length(groups_));
     groups_ = lappend(groups_, node);
+    shown_groups_ = lappend(shown_groups_, node);
     return true;
   }
   if (IsA(node, Var) || IsA(node, PlaceHolderVar))
     return no("it is grouped by more than what it shows");
   if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
     return no("the select list has a subquery of each row");
-  if (IsA(node, GroupingFunc) || IsA(node, WindowFunc)) return no("it has grouping sets");
+  if (IsA(node, GroupingFunc)) return add_grouping(castNode(GroupingFunc, node));
   const auto visit = [](Node* child, void* self) {
     return !static_cast<PlainReader*>(self)->read_leaves(child);
   };
@@ -451,11 +493,11 @@ bool PlainReader::read_leaves(Node* node) {
 bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, Index table, PathTarget* target,
                        List* having) {
   ::Query* parse = root->parse;
-  if (parse->groupingSets != NIL) return no("it has grouping sets");
   if (parse->hasTargetSRFs) return no("the select list has a function that returns a set");
   if (parse->rowMarks != NIL) return no("it locks rows");
   if (root->qual_security_level > 0) return no("policies, or a security-barrier view, apply");
-  if (!parse->hasAggs && parse->groupClause == NIL) return no("it has no aggregate");
+  if (!parse->hasAggs && parse->groupClause == NIL && parse->groupingSets == NIL)
+    return no("it has no aggregate");
   if (asks_ends_elsewhere(root, target))
     return no("approx_lower() or approx_upper() is not computed with its aggregate");
   const bool joins = input->reloptkind == RELOPT_JOINREL;
@@ -470,8 +512,11 @@ bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, Index table, PathTa
   if (rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_PARTITIONED_TABLE &&
       rte->relkind != RELKIND_MATVIEW && rte->relkind != RELKIND_FOREIGN_TABLE)
     return no("its rows are not those of a table");
+  shown_groups_ = get_sortgrouplist_exprs(parse->groupClause, parse->targetList);
+  for (Node* node : of_list<Node>(shown_groups_))
+    groups_ = lappend(groups_, as_before_grouping(root, node));
+  if (!read_sets(root)) return false;
   relation_ = table_open(rte->relid, NoLock);
-  groups_ = get_sortgrouplist_exprs(parse->groupClause, parse->targetList);
   bool good = joins ? read_joins(root, input) : read_conditions(input);
   for (Node* node : of_list<Node>(target->exprs)) good = good && read_leaves(node);
   for (Node* node : of_list<Node>(having)) good = good && read_leaves(node);

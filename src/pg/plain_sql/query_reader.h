@@ -47,6 +47,7 @@ struct Asked {
   Named named;
   Expr *rows, *zeros, *value, *fraction;  // as PlainAggregate has them
   bool differs;                           // of count(DISTINCT)
+  List* of_sets;                          // of GROUPING()
 };
 
 // What the query has, whatever the density. Trees are those of the planner. Owns nothing.
@@ -99,6 +100,8 @@ class PlainReader {
   int column_place(const DensityKey& key) const { return key.groups + dimension_columns_; }
   Node* dimension_column(const DensityKey& key, const Var* var) const;
   bool read_leaves(Node* node);
+  bool read_sets(PlannerInfo* root);
+  bool add_grouping(GroupingFunc* node);
   Node* read_case(Node* arg, Asked* asked) const;
   bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
   bool is_known_aggregate(const Aggref& node) const;
@@ -136,10 +139,13 @@ class PlainReader {
   mutable List* folded_ = NIL;      // Folded*
   Index rti_ = 0;
   Relation relation_ = nullptr;
-  List* groups_ = NIL;      // Expr*
-  List* aggregates_ = NIL;  // Asked*
-  List* conditions_ = NIL;  // Condition*
-  List* dimensions_ = NIL;  // PlainDimension*, each after those that it is looked up by
+  List* groups_ = NIL;        // Expr*
+  List* shown_groups_ = NIL;  // the same as the select list has them
+  List* sets_ = NIL;          // Bitmapset*, of their numbers
+  List* sets_refs_ = NIL;     // List*, of their numbers in the select list
+  List* aggregates_ = NIL;    // Asked*
+  List* conditions_ = NIL;    // Condition*
+  List* dimensions_ = NIL;    // PlainDimension*, each after those that it is looked up by
   int dimension_columns_ = 0;
   List* joined_ = NIL;  // Expr*, conditions of dimensions, too
 };

@@ -167,6 +167,7 @@ kde::Interval PlainRows::rows() {
 }
 
 bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
+  if (a.answer == PlainAnswer::grouping) return true;
   if (plan_.null_of >= 0 && plan_.is_null && a.column >= 0) return true;  // of NULLs alone
   if (counts(a)) {
     const kde::Evidence& counted = known(kde::Wanted::count, a.column);

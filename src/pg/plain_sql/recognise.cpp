@@ -177,15 +177,23 @@ int PlainReader::group_of(const DensityKey& key, const Named& named, PlainQuery*
 }
 
 bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
-  for (Node* node : of_list<Node>(groups_)) {
+  out->sets = sets_;
+  ListCell *group, *as_shown;
+  forboth(group, groups_, as_shown, shown_groups_) {
+    auto* node = static_cast<Node*>(lfirst(group));
+    auto* shown = static_cast<Node*>(lfirst(as_shown));
     if (!contain_var_clause(node)) return no("cannot be grouped by a constant");
     const int i = group_of(key, name_of(node), out);
     const bool is_group = i >= 0 && (out->by_groups >> i & 1) == 0 && reads_back(exprType(node));
     if (is_group && (out->group[i] == nullptr || equal(out->group[i], node))) {
       out->group[i] = node;
+      out->shown_group[i] = shown;
       out->by_groups |= 1 << i;
+      out->places = lappend_int(out->places, i);
     } else if (Expr* other = open(key, node, out)) {
+      out->places = lappend_int(out->places, kde::kMaxGroupBy + list_length(out->others));
       out->others = lappend(out->others, node);
+      out->shown_others = lappend(out->shown_others, shown);
       out->open_others = lappend(out->open_others, other);
     } else {
       return no(is_not_by(node));
@@ -389,7 +397,9 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
           nullptr,
           asked->value,
           nullptr,
-          asked->fraction};
+          asked->fraction,
+          asked->of_sets};
+    if (asked->of_sets != NIL) a->answer = PlainAnswer::grouping;
     if (asked->function != F_COUNT_ && !answer_of(asked->function, a))
       return no(psprintf("knows no %s()", get_func_name(asked->function)));
     if (asked->differs) a->answer = PlainAnswer::differing;
@@ -532,7 +542,7 @@ bool PlainReader::may_answer_nulls(const CatalogEntry& entry, const PlainQuery& 
 // Each aggregate by the best of those that have it. Conditions on groups refer to columns of the
 // plan, which are one density's.
 List* PlainReader::questions(List* entries) const {
-  if (groups_ != NIL || list_length(aggregates_) < 2) return NIL;
+  if (groups_ != NIL || sets_ != NIL || list_length(aggregates_) < 2) return NIL;
   auto** some = static_cast<Bitmapset**>(
       palloc0(sizeof(Bitmapset*) * static_cast<Size>(list_length(entries) + 1)));
   for (int i = 0; i < list_length(aggregates_); ++i) {

@@ -54,11 +54,12 @@ class RestTarget {
 
   PathTarget* target = create_empty_pathtarget();
 
-  void add_group(Node* node) {
+  // shown: as the query has it there.
+  void add_group(Node* node, const Node* shown) {
     Index reference = 0;
     int i = 0;
     for (Node* expression : of_list<Node>(asked_->exprs)) {
-      if (equal(expression, node)) reference = get_pathtarget_sortgroupref(asked_, i);
+      if (equal(expression, shown)) reference = get_pathtarget_sortgroupref(asked_, i);
       ++i;
     }
     add_column_to_pathtarget(target, reinterpret_cast<Expr*>(node), reference);
@@ -165,6 +166,7 @@ const Aggref* aggregate_of(const PlainAggregate& of) {
 }
 
 bool add_aggregate(const PlainAggregate& of, RestTarget* to) {
+  if (of.answer == PlainAnswer::grouping) return true;
   const Aggref* aggregate = aggregate_of(of);
   if (aggregate == nullptr || of.answer == PlainAnswer::variance ||
       of.answer == PlainAnswer::stddev)
@@ -254,8 +256,10 @@ Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const 
     return nullptr;
   RestTarget columns(output->reltarget);
   for (int i = 0; i < query.groups(); ++i)
-    if ((query.by_groups >> i & 1) != 0) columns.add_group(query.group[i]);
-  for (Node* other : of_list<Node>(query.others)) columns.add_group(other);
+    if ((query.by_groups >> i & 1) != 0) columns.add_group(query.group[i], query.shown_group[i]);
+  ListCell *other, *shown;
+  forboth(other, query.others, shown, query.shown_others)
+      columns.add_group(static_cast<Node*>(lfirst(other)), static_cast<Node*>(lfirst(shown)));
   columns.add_rows_of(nullptr);
   for (const PlainAggregate* a : of_list<const PlainAggregate>(query.aggregates))
     if (!add_aggregate(*a, &columns)) return nullptr;

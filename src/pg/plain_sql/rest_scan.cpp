@@ -242,6 +242,7 @@ void PlainRest::read(const PlainPlan& asked, const DimensionRows* dimensions, Li
       const PlainAnswer answer = asked.aggregate[k].answer;
       const auto next = [&] { return static_cast<double>(DatumGetInt64(slot->tts_values[at++])); };
       total[k] = {rows};
+      if (answer == PlainAnswer::grouping) continue;
       if (asked.aggregate[k].open_zeros != nullptr) total[k].zeros = next();
       if (answer == PlainAnswer::rows || answer == PlainAnswer::ones) {
         if (asked.aggregate[k].open_rows != nullptr) total[k].values = next();

@@ -1,6 +1,8 @@
 // See tally.h.
 #include "pg/plain_sql/tally.h"
 
+#include "pg/plain_sql/query_datum.h"
+
 #include <algorithm>
 
 extern "C" {
@@ -23,35 +25,43 @@ constexpr double kSummands = 1024;
 
 void PlainTally::begin() {
   const PlainPlan& plan = state_.plan;
-  key_ =
-      static_cast<HashedValue*>(palloc(sizeof(HashedValue) * static_cast<Size>(state_.keys() + 1)));
-  columns_ = 0;
+  const auto sets = static_cast<Size>(plan.sets + 1);
+  key_ = static_cast<HashedValue**>(palloc(sizeof(HashedValue*) * sets));
+  columns_ = static_cast<int*>(palloc0(sizeof(int) * sets));
   same_ = plan.other_column();
-  for (int i = 0; i < state_.keys(); ++i) {
-    const bool is_by =
-        i < plan.groups ? (plan.by_groups >> i & 1) != 0 : i >= state_.keys() - plan.others;
-    if (!is_by) continue;
-    const Form_pg_attribute of = TupleDescAttr(state_.desc(), i);
-    TypeCacheEntry* type = lookup_type_cache(
-        of->atttypid, TYPECACHE_HASH_PROC | TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
-    FmgrInfo* hash = OidIsValid(type->hash_proc) ? &type->hash_proc_finfo : nullptr;
-    key_[columns_++] = {i, hash, &type->eq_opr_finfo, of->attcollation};
+  for (int s = 0; s <= plan.sets; ++s) {
+    key_[s] =
+        static_cast<HashedValue*>(palloc(sizeof(HashedValue) * static_cast<Size>(plan.keys() + 1)));
+    for (int i = 0; i < plan.keys(); ++i) {
+      const bool is_by =
+          i < plan.groups ? (plan.by_groups >> i & 1) != 0 : i >= plan.keys() - plan.others;
+      if (!is_by || (s < plan.sets && !bms_is_member(i, plan.set[s]))) continue;
+      const Form_pg_attribute of = TupleDescAttr(state_.desc(), i);
+      TypeCacheEntry* type = lookup_type_cache(
+          of->atttypid, TYPECACHE_HASH_PROC | TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
+      FmgrInfo* hash = OidIsValid(type->hash_proc) ? &type->hash_proc_finfo : nullptr;
+      key_[s][columns_[s]++] = {i, hash, &type->eq_opr_finfo, of->attcollation};
+    }
   }
 }
 
-PlainTally::Entry* PlainTally::entry_of(const PlainRow& key) {
-  if (columns_ < 0) begin();
-  const uint32 hash = hash_of(key_, columns_, key.values, key.nulls);
+PlainTally::Entry* PlainTally::entry_of(const PlainRow& key, int set) {
+  if (key_ == nullptr) begin();
+  const HashedValue* by = key_[set];
+  const int columns = columns_[set];
+  const uint32 hash =
+      hash_combine(hash_of(by, columns, key.values, key.nulls), static_cast<uint32>(set));
   const auto same = [&](const Entry& entry) {
-    return is_same(key_, columns_, entry.row->values, entry.row->nulls, key.values, key.nulls);
+    return entry.set == set &&
+           is_same(by, columns, entry.row->values, entry.row->nulls, key.values, key.nulls);
   };
   if (Entry* there = entries_.find(hash, same)) return there;
   auto* entry = static_cast<Entry*>(palloc(sizeof(Entry)));
   kde::Range none;
   none.empty = true;
-  *entry = {state_.new_row(), hash, {0, 0, 0}, none, nullptr};
-  for (int c = 0; c < columns_; ++c) {
-    const int i = key_[c].place;
+  *entry = {state_.new_row(), hash, set, {0, 0, 0}, none, nullptr};
+  for (int c = 0; c < columns; ++c) {
+    const int i = by[c].place;
     const Form_pg_attribute of = TupleDescAttr(state_.desc(), i);
     entry->row->nulls[i] = key.nulls[i];
     if (!key.nulls[i]) entry->row->values[i] = datumCopy(key.values[i], of->attbyval, of->attlen);
@@ -79,9 +89,9 @@ void PlainTally::add_extreme(const PlainAggregate& a, const PlainTotal& from, bo
   *any = true;
 }
 
-void PlainTally::add(const PlainRow& key, const kde::Interval& there, const PlainTotal* answers,
+void PlainTally::add(const Entry& of, const kde::Interval& there, const PlainTotal* answers,
                      bool out) {
-  Entry* entry = entry_of(key);
+  Entry* entry = entry_of(*of.row, of.set);
   kde::add_up(&entry->there, there, out);
   for (int k = 0; k < state_.plan.aggregates; ++k) {
     PlainTotal& to = entry->answers[k];
@@ -122,12 +132,16 @@ void PlainTally::add_list(const PlainAggregate& a, const RestTotal& from, PlainT
 
 void PlainTally::add(const RestRow& row) {
   PlainRow* key = state_.new_row();
-  if (columns_ < 0) begin();
-  for (int c = 0; c < columns_; ++c) {
-    key->values[key_[c].place] = row.values[c];
-    key->nulls[key_[c].place] = row.nulls[c];
+  const int sets = state_.plan.sets;
+  if (key_ == nullptr) begin();
+  for (int c = 0; c < columns_[sets]; ++c) {
+    key->values[key_[sets][c].place] = row.values[c];
+    key->nulls[key_[sets][c].place] = row.nulls[c];
   }
-  Entry* entry = entry_of(*key);
+  for (int set = 0; set < Max(sets, 1); ++set) add(row, entry_of(*key, set));
+}
+
+void PlainTally::add(const RestRow& row, Entry* entry) {
   kde::add_up(&entry->there, {row.rows, row.rows, row.rows});
   for (int k = 0; k < state_.plan.aggregates; ++k) {
     const RestTotal& from = row.total[k];
@@ -142,10 +156,12 @@ void PlainTally::add(const RestRow& row) {
     to.decimals = Max(to.decimals, from.decimals);
     add_list(state_.plan.aggregate[k], from, &to);
     if (!state_.plan.aggregate[k].is_extreme() || from.values == 0) continue;
-    if (to.values_read > 0) elog(ERROR, "a group was read twice");
-    to.values_read = from.values;
     const int at = state_.plan.first + state_.keys() + k;
     const Form_pg_attribute of = TupleDescAttr(state_.desc(), at);
+    const bool is_further = to.values_read == 0 || reaches(state_.plan.aggregate[k], of->atttypid,
+                                                           from.extreme, to.extreme_read);
+    to.values_read += from.values;
+    if (!is_further) continue;
     to.extreme_read = datumCopy(from.extreme, of->attbyval, of->attlen);
   }
 }

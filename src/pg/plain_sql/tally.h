@@ -15,6 +15,7 @@ class PlainTally {
   struct Entry {
     PlainRow* row;  // what the query is by; the rest is NULL
     uint32 hash;
+    int set;              // of the plan's grouping sets
     kde::Interval there;  // rows
     kde::Range around;    // all parts that they are of
     PlainTotal* answers;  // of each aggregate
@@ -22,11 +23,10 @@ class PlainTally {
 
   explicit PlainTally(const PlainState& state) : state_(state) {}
 
-  // That of the key, or a new one.
-  Entry* entry_of(const PlainRow& key);
-  // Of a density: `there` rows and their answers, to which it keeps no pointer; out: they are taken
-  // out.
-  void add(const PlainRow& key, const kde::Interval& there, const PlainTotal* answers, bool out);
+  // That of what the set has of the key, or a new one.
+  Entry* entry_of(const PlainRow& key, int set);
+  // Of a density: `there` rows and their answers, of the entry's key and set; out: they are taken out.
+  void add(const Entry& of, const kde::Interval& there, const PlainTotal* answers, bool out);
   // Of rows that were read.
   void add(const RestRow& row);
   // Entry*, in the order in which they came.
@@ -39,10 +39,12 @@ class PlainTally {
 
   const PlainState& state_;
   HashedEntries<Entry> entries_;
-  // What the query is by.
-  int columns_ = -1;
+  void add(const RestRow& row, Entry* entry);
+
+  // What each grouping set is by, and the whole of it.
   int same_ = -1;  // that of the range column, too
-  HashedValue* key_ = nullptr;
+  int* columns_ = nullptr;
+  HashedValue** key_ = nullptr;
 };
 
 }  // namespace kde_pg

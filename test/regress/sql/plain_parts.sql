@@ -61,13 +61,15 @@ DECLARE
   keys text[] := '{}';
   what text[] := '{}';
   out text;
+  form text := one_of('+', '+', '+', 'ROLLUP (+)', 'CUBE (+)', 'GROUPING SETS ((+), (), (1), (1))');
 BEGIN
   FOR i IN 1 .. one_of('0', '1', '1', '2', '2', '3')::int LOOP keys := keys || of_both(); END LOOP;
   FOR i IN 1 .. one_of('1', '2', '3')::int LOOP what := what || aggregate(); END LOOP;
+  IF form <> '+' AND keys <> '{}' THEN what := what || ('grouping(' || array_to_string(keys, ', ') || ')'); END IF;
   SELECT string_agg(x || ' AS c' || i, ', ') INTO out FROM unnest(keys || what) WITH ORDINALITY AS u(x, i);
   out := 'SELECT ' || out || ' FROM trip' || CASE one_of('', '1', '2', '2') WHEN '' THEN '' WHEN '1' THEN ' WHERE ' || condition(0) ELSE ' WHERE ' || condition(2) || ' AND ' || condition(1) END;
   IF keys = '{}' THEN RETURN out; END IF;
-  SELECT out || ' GROUP BY ' || string_agg(i::text, ', ') INTO out FROM generate_series(1, cardinality(keys)) AS i;
+  SELECT out || ' GROUP BY ' || replace(form, '+', string_agg(i::text, ', ')) INTO out FROM generate_series(1, cardinality(keys)) AS i;
   RETURN out || one_of('', '', ' HAVING count(*) > 5', ' HAVING count(*) FILTER (WHERE status = ''paid'') > 2');
 END $$;
 VACUUM ANALYZE trip;
