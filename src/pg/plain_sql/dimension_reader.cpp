@@ -3,7 +3,9 @@
 // they are more columns of each group, and nothing else of the query changes.
 //
 // What joins them is the query's own tree, before conditions were distributed. Those of a dimension
-// alone that its scan has are left to it; others are conditions of groups, or of parts of the range.
+// alone that its scan has are left to it; others are conditions of groups, or of parts of the range:
+// also those that may raise an error (those not leakproof), as the exact plan may never ask them of a
+// row that joins with none.
 // That there is one row is looked at when they are read (dimension_rows.h).
 #include "pg/base/tree_walk.h"
 #include "pg/plain_sql/dimension_rows.h"
@@ -13,6 +15,7 @@ extern "C" {
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 }
@@ -134,6 +137,22 @@ class JoinTree {
   const Bitmapset* planned_;
 };
 
+// The table with these conditions alone, and the columns of all of them; null: it has children.
+RelOptInfo* with_conditions(PlannerInfo* root, const RelOptInfo* rel, List* conditions) {
+  const RangeTblEntry* rte = planner_rt_fetch(rel->relid, root);
+  if (rte->inh || (rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW))
+    return nullptr;
+  auto* out = static_cast<RelOptInfo*>(palloc(sizeof(RelOptInfo)));
+  *out = *rel;
+  out->reltarget = copy_pathtarget(rel->reltarget);
+  out->baserestrictinfo = conditions;
+  for (const RestrictInfo* info : of_list<const RestrictInfo>(rel->baserestrictinfo))
+    add_new_columns_to_pathtarget(out->reltarget,
+                                  pull_var_clause(reinterpret_cast<Node*>(info->clause), 0));
+  out->cheapest_total_path = create_seqscan_path(root, out, nullptr, 0);
+  return out;
+}
+
 // Null: its rows cannot be read by themselves.
 PlainDimension* dimension_of(PlannerInfo* root, int table) {
   RelOptInfo* rel = find_base_rel(root, table);
@@ -143,10 +162,18 @@ PlainDimension* dimension_of(PlannerInfo* root, int table) {
       path == nullptr || path->param_info != nullptr || rel->lateral_relids != nullptr ||
       rel->rows > kMostDimensionRows)
     return nullptr;
+  List* safe = NIL;
+  for (RestrictInfo* info : of_list<RestrictInfo>(rel->baserestrictinfo)) {
+    auto* clause = reinterpret_cast<Node*>(info->clause);
+    if (info->security_level > 0 || varies(clause)) return nullptr;
+    if (!contain_leaked_vars(clause)) safe = lappend(safe, info);
+  }
+  if (list_length(safe) < list_length(rel->baserestrictinfo)) {
+    rel = with_conditions(root, rel, safe);
+    if (rel == nullptr) return nullptr;
+  }
   for (const Node* column : of_list<const Node>(rel->reltarget->exprs))
     if (!IsA(column, Var) || reinterpret_cast<const Var*>(column)->varattno <= 0) return nullptr;
-  for (const RestrictInfo* info : of_list<const RestrictInfo>(rel->baserestrictinfo))
-    if (info->security_level > 0 || varies(reinterpret_cast<Node*>(info->clause))) return nullptr;
   auto* out = static_cast<PlainDimension*>(palloc0(sizeof(PlainDimension)));
   out->rel = rel;
   out->name = rte->eref->aliasname;
@@ -167,6 +194,15 @@ bool is_in_scan(const RelOptInfo* rel, const Node* clause) {
   for (const RestrictInfo* info : of_list<const RestrictInfo>(rel->baserestrictinfo))
     if (equal(info->clause, clause)) return true;
   return false;
+}
+
+// Of several tables, too, they may be: those are not.
+bool are_in_scan(const RelOptInfo* rel, const List* clauses) {
+  for (Node* clause : of_list<Node>(clauses)) {
+    int one;
+    if (bms_get_singleton_member(tables_of(clause), &one) && !is_in_scan(rel, clause)) return false;
+  }
+  return true;
 }
 
 // An equality of a column of a dimension with what is known before it, by hashes.
@@ -220,6 +256,12 @@ bool PlainReader::find_lookups(PlainDimension* dimension, const Bitmapset* known
   return dimension->keys != NIL;
 }
 
+const PlainDimension* PlainReader::dimension_by(int table) const {
+  for (const PlainDimension* one : of_list<const PlainDimension>(dimensions_))
+    if (one->rel->relid == static_cast<Index>(table)) return one;
+  return nullptr;
+}
+
 bool PlainReader::read_joins(PlannerInfo* root, RelOptInfo* input) {
   const char* const other = "its rows are those of a join that is none with dimensions";
   const auto own = static_cast<int>(rti_);
@@ -228,6 +270,7 @@ bool PlainReader::read_joins(PlannerInfo* root, RelOptInfo* input) {
       !list_member_int(tree.inner, own))
     return no(other);
   List* waiting = NIL;
+  List* of_inner = list_copy(tree.conditions);
   for (const int table : ints(tree.inner))
     if (table != own) waiting = lappend(waiting, dimension_of(root, table));
   for (const JoinTree::Outer* outer : of_list<const JoinTree::Outer>(tree.outer)) {
@@ -237,10 +280,16 @@ bool PlainReader::read_joins(PlannerInfo* root, RelOptInfo* input) {
     dimension->join = outer->join;
     dimension->null_by = outer->by;
     dimension->conditions = outer->conditions;
+    // Of one row for each the same, and its conditions may be asked when that is known.
+    if (outer->join != PlainJoin::semi || are_in_scan(dimension->rel, outer->conditions)) continue;
+    dimension->join = PlainJoin::inner;
+    dimension->null_by = 0;
+    dimension->conditions = NIL;
+    of_inner = list_concat(of_inner, outer->conditions);
   }
   if (list_member_ptr(waiting, nullptr)) return no(other);
   List* clauses = NIL;
-  for (Expr* clause : of_list<Expr>(tree.conditions)) {
+  for (Expr* clause : of_list<Expr>(of_inner)) {
     const Bitmapset* tables = tables_of(reinterpret_cast<Node*>(clause));
     int one;
     if (bms_is_empty(tables)) return no("a condition depends on nothing of the table");
@@ -269,11 +318,10 @@ bool PlainReader::read_joins(PlannerInfo* root, RelOptInfo* input) {
   }
   for (Node* clause : of_list<Node>(clauses)) {
     int one;
-    const RelOptInfo* rel = bms_get_singleton_member(tables_of(clause), &one) && one != kNotKnown
-                                ? find_base_rel(root, one)
-                                : nullptr;
-    if (rel != nullptr && list_member_int(tree.inner, one) && is_in_scan(rel, clause)) continue;
-    joined_ = lappend(joined_, clause);
+    const PlainDimension* of =
+        bms_get_singleton_member(tables_of(clause), &one) ? dimension_by(one) : nullptr;
+    if (of == nullptr || of->join != PlainJoin::inner || !is_in_scan(of->rel, clause))
+      joined_ = lappend(joined_, clause);
   }
   return true;
 }

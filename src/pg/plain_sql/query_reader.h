@@ -94,6 +94,7 @@ class PlainReader {
   bool add_condition(Expr* clause);
   bool read_conditions(RelOptInfo* input);
   bool read_joins(PlannerInfo* root, RelOptInfo* input);
+  const PlainDimension* dimension_by(int table) const;
   bool find_lookups(PlainDimension* dimension, const Bitmapset* known, List** clauses) const;
   bool place_dimensions(const DensityKey& key, PlainQuery* out) const;
   int first_dimension_column(const DensityKey& key) const { return Max(key.groups, 1); }

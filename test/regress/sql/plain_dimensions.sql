@@ -149,6 +149,20 @@ SELECT answered_by(query), query FROM unnest(ARRAY[
   'SELECT count(*) FROM ride r CROSS JOIN LATERAL (SELECT s.city FROM store s WHERE s.id = r.store_id LIMIT 1) AS s WHERE s.city = ''city 1''',
   'SELECT count(*) FROM ride r JOIN (VALUES (1), (2)) AS s(id) ON r.store_id = s.id',
   'SELECT count(*) FROM ride a JOIN ride b ON a.store_id = b.store_id WHERE b.at < ''2026-01-02''']) AS query;
+-- An error of a row that joins with none is not the exact plan's, where it looks rows up by an index.
+CREATE TABLE priced(id int PRIMARY KEY, price text);
+INSERT INTO priced SELECT id, id::text FROM store UNION ALL VALUES (-1, 'none');
+VACUUM ANALYZE priced;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT answered_by(query), query FROM unnest(ARRAY[
+  'SELECT count(*), sum(r.fare) FROM ride r JOIN priced p ON p.id = r.store_id WHERE p.price::int > 3',
+  'SELECT count(*), sum(r.fare) FROM ride r JOIN priced p ON p.id = r.store_id AND p.price LIKE ''1%'' WHERE p.id > 2',
+  'SELECT p.price, count(*) FROM ride r, priced p WHERE p.id = r.store_id AND 10 / (p.price::int + 1) > 1 GROUP BY 1',
+  'SELECT count(*), min(r.at) FROM ride r WHERE EXISTS (SELECT FROM priced p WHERE p.id = r.store_id AND p.price::int > 3)',
+  'SELECT count(*) FROM ride r WHERE r.store_id IN (SELECT p.id FROM priced p WHERE p.price LIKE ''%2'')']) AS query;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
 -- Values that are known when the statement runs, and run again.
 SET kde_aqp.approximate = top;
 SET plan_cache_mode = force_generic_plan;
