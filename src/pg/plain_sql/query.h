@@ -4,7 +4,8 @@
 //   - its rows are those of one table, joined with others or not, that no policy or sample thins
 //     out;
 //   - its aggregates are count, sum, avg, variances and their roots, of all rows, of the density's
-//     columns or its measures; min, max and percentiles of its only column; mode and count(DISTINCT)
+//     columns or its measures; min, max and percentiles of its only
+//     column, min and max of a measure where all its rows are asked for; mode and count(DISTINCT)
 //     of what the server evaluates (below); each with a FILTER, or of a CASE that leaves rows out;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
 //     row to row, by an operator of the type's default btree, or with one of several such values

@@ -372,7 +372,7 @@ bool PlainDatums::put_extreme(const PlainAggregate& a, const PlainTotal& answer,
     return state_.refuse(PlainOutcome::digits);
   if (!std::isnan(x))
     *value = type == NUMERICOID
-                 ? as_numeric(x, a.scale >= 0 ? a.scale : decimals_of(density_, 0, a.type))
+                 ? as_numeric(x, a.scale >= 0 ? a.scale : decimals_of(density_, a.column, a.type))
                  : double_to_value(of, x);
   if (!std::isnan(x) && any_read && reaches(a, type, answer.extreme_read, *value)) {
     *value = answer.extreme_read;

@@ -197,7 +197,8 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
     to->its_ordered()->add(density, range[0], false);
   } else if (a.is_extreme()) {
     const bool is_max = a.answer == PlainAnswer::max;
-    const double extreme = none ? std::numeric_limits<double>::quiet_NaN() : extreme_of(is_max);
+    const double extreme =
+        none ? std::numeric_limits<double>::quiet_NaN() : extreme_of(is_max, a.column);
     if (!none && (none_before || std::isnan(extreme)))
       to->extreme = extreme;
     else if (!none)
@@ -228,12 +229,16 @@ kde::Interval PlainRows::variance_of(const PlainAggregate& a, const kde::Interva
 }
 
 // The least or greatest value in the range, which has rows: by bisection of the counts up to its
-// end, which no row may have changed. NaN: it is not known.
-double PlainRows::extreme_of(bool is_max) const {
+// end, which no row may have changed; of a measure that of all rows. NaN: it is not known.
+double PlainRows::extreme_of(bool is_max, int column) const {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   const kde::Header& h = *density.one_column;
   if ((h.flags & kde::kEveryRowRead) == 0 || options.changed_rows > 0) return kUnknown;
   const kde::Range& r = range[0];
+  if (column > 0) {
+    const kde::MeasureHeader& m = kde::MeasureView(&h, column - plan_.key.columns).header();
+    return has_in(r, h.min) && has_in(r, h.max) ? (is_max ? m.max : m.min) : kUnknown;
+  }
   const double end = is_max ? h.max : h.min;
   if (has_in(r, end)) return end;
   if (!(h.lattice_step > 0)) return kUnknown;

@@ -103,7 +103,7 @@ class PlainRows {
   kde::ChangedRows changes(const PlainAggregate& a, const kde::Evidence& evidence) const;
   kde::Interval nulls() const;
   kde::Interval variance_of(const PlainAggregate& a, const kde::Interval& count) const;
-  double extreme_of(bool is_max) const;
+  double extreme_of(bool is_max, int column) const;
 
   kde::LastCuts cuts_;
   // What several aggregates ask alike, of the rows that were asked about last.

@@ -413,8 +413,9 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
         return no(lacks(reinterpret_cast<Node*>(asked->value)));
       }
       if ((a->is_extreme() || a->is_percentile()) &&
-          (key.columns > 1 || a->column > 0 || a->type == kde::ValueType::category ||
-           a->type == kde::ValueType::interval || a->type == kde::ValueType::float4))
+          (key.columns > 1 || (a->column > 0 && a->is_percentile()) ||
+           a->type == kde::ValueType::category || a->type == kde::ValueType::interval ||
+           a->type == kde::ValueType::float4))
         return no(psprintf("knows no %s() but of its own values", get_func_name(asked->function)));
       a->scale = scale_of(asked->function, key, a->column);
     }

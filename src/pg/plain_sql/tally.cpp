@@ -114,6 +114,10 @@ void PlainTally::add_list(const PlainAggregate& a, const RestTotal& from, PlainT
   bool by_value;
   char align;
   get_typlenbyvalalign(type, &length, &by_value, &align);
+  // Of a percentile perhaps cast to double precision.
+  kde::ValueType as_read = a.type;
+  if (!a.is_of_differing() && !value_type_of(type, &as_read))
+    elog(ERROR, "type %u is not one of values", type);
   Datum* values;
   int n;
   deconstruct_array(from.list, type, length, by_value, align, &values, nullptr, &n);
@@ -123,8 +127,8 @@ void PlainTally::add_list(const PlainAggregate& a, const RestTotal& from, PlainT
       to->its_differing(a)->add(values[i], {1, 1, 1}, false);
       continue;
     }
-    to->its_ordered()->add_read(value_to_double(a.type, values[i]));
-    if (a.type == kde::ValueType::numeric)
+    to->its_ordered()->add_read(value_to_double(as_read, values[i]));
+    if (as_read == kde::ValueType::numeric)
       to->decimals =
           Max(to->decimals, DatumGetInt32(DirectFunctionCall1(numeric_min_scale, values[i])));
   }

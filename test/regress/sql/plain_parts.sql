@@ -54,7 +54,7 @@ BEGIN
     'count(DISTINCT ' || of_key() || ')', 'count(DISTINCT ' || of_both() || ') FILTER (WHERE ' || c || ')', 'mode() WITHIN GROUP (ORDER BY ' || of_key() || ')',
     'percentile_disc(' || one_of('0.5', '0.05', '0.99', '''{0.1,0.9}''::float8[]') || ') WITHIN GROUP (ORDER BY ' || current_setting('test.column') || ')' || one_of('', ' FILTER (WHERE ' || c || ')'),
     'percentile_cont(' || one_of('0.5', '0.95', '''{0,0.25,NULL,1}''::float8[]') || ') WITHIN GROUP (ORDER BY ' || CASE WHEN current_setting('test.column') = 'at' THEN 'qty' ELSE current_setting('test.column') END || ')' || one_of('', ' FILTER (WHERE ' || c || ')'),
-    'min(' || current_setting('test.column') || ')', 'max(' || current_setting('test.column') || ') FILTER (WHERE ' || c || ')');
+    one_of('min', 'max') || '(' || x || ')', 'min(' || current_setting('test.column') || ')', 'max(' || current_setting('test.column') || ') FILTER (WHERE ' || c || ')');
 END $$;
 CREATE FUNCTION made() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -97,6 +97,38 @@ RESET kde_aqp.approximate_error;
 SELECT count(*) AS held FROM (SELECT CASE WHEN dist < 0 THEN 'west' ELSE 'east' END AS side, percentile_cont(0.3) WITHIN GROUP (ORDER BY dist) AS x FROM trip GROUP BY 1) AS exact
   JOIN (SELECT CASE WHEN dist < 0 THEN 'west' ELSE 'east' END AS side, approx_lower(percentile_cont(0.3) WITHIN GROUP (ORDER BY dist)) AS lower,
     approx_upper(percentile_cont(0.3) WITHIN GROUP (ORDER BY dist)) AS upper FROM trip GROUP BY 1) AS within USING (side) WHERE x BETWEEN lower AND upper;
+-- A generic plan has the zone and the values of each of its runs.
+SET plan_cache_mode = force_generic_plan;
+SET kde_aqp.approximate = 'all';
+CREATE FUNCTION runs(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  out text;
+BEGIN
+  EXECUTE statement INTO out;
+  RETURN out;
+END $$;
+PREPARE hours AS SELECT array_agg((h, n) ORDER BY h) FROM (SELECT extract(hour FROM at) AS h, count(*) AS n FROM trip WHERE at::date < '2026-02-01' GROUP BY 1) AS q;
+PREPARE values_of AS SELECT (count(*) FILTER (WHERE at < $1 OR region = $2), sum(CASE WHEN region = ANY($3) THEN fare END), percentile_disc($5::float8) WITHIN GROUP (ORDER BY at)) FROM trip WHERE region <> $4;
+CREATE TABLE ran(approximate text, zone text, n int, result text);
+DO $$
+DECLARE
+  zone text;
+  way text;
+BEGIN
+  FOREACH way IN ARRAY '{off,all}'::text[] LOOP
+    PERFORM set_config('kde_aqp.approximate', way, false);
+    FOREACH zone IN ARRAY '{UTC,Asia/Tokyo,America/New_York,UTC}'::text[] LOOP
+      PERFORM set_config('TimeZone', zone, false);
+      INSERT INTO ran VALUES (way, zone, 1, runs('EXECUTE hours')),
+        (way, zone, 2, runs($q$EXECUTE values_of('2026-02-01', 'north', '{south,west}', 'east', 0.3)$q$)),
+        (way, zone, 3, runs($q$EXECUTE values_of('infinity', NULL, '{}', '', 1)$q$)),
+        (way, zone, 4, runs($q$EXECUTE values_of(NULL, 'north', NULL, 'x', NULL)$q$));
+    END LOOP;
+  END LOOP;
+END $$;
+SELECT count(DISTINCT (zone, n, result)) AS results, count(DISTINCT (zone, n)) AS runs FROM ran;
+RESET plan_cache_mode;
+RESET kde_aqp.approximate;
 -- Errors are those of rows alone: not of NULL in a column that has none, nor of groups that another condition leaves out first.
 RESET TimeZone;
 CREATE TABLE small AS SELECT i % 20 - 10 AS x, i % 4 AS k, CASE WHEN i % 4 > 0 THEN i END AS y FROM generate_series(1, 400) AS i;
