@@ -87,9 +87,10 @@ struct CatalogEntry {
   double cost_ms;  // of the fit
   FitRequest request;
   RefreshSettings settings;
-  Proof proof;         // noted at the fit
-  bool has_stretches;  // plain SQL reads what changed beside it (stretches.h)
-  ArrayType* fitted;   // as_fitted.h; null: not known
+  Proof proof;                 // noted at the fit
+  bool has_stretches;          // plain SQL reads what changed beside it (stretches.h)
+  ArrayType* fitted;           // as_fitted.h; null: not known
+  struct KnownDensity* known;  // plain_sql/known_densities.h; null: it was read for one look
 };
 
 // What is stored beside a density; see the table's definition.

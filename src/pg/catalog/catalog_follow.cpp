@@ -220,7 +220,7 @@ void insert_renamed(Relation catalog, Oid relation, List* rows) {
     if (is_taken(catalog, relation, tuple)) {
       remove_beside(id_of(tuple, RelationGetDescr(catalog)));
     } else {
-      CatalogTupleInsert(catalog, tuple);
+      insert_row(catalog, tuple);
     }
     CommandCounterIncrement();
   }

@@ -76,7 +76,7 @@ void change_row(const CatalogEntry& entry, Change change) {
   delete_row(catalog, old);
   CommandCounterIncrement();
   KDE_FAULT("set.deleted");
-  CatalogTupleInsert(catalog, changed);
+  insert_row(catalog, changed);
   CommandCounterIncrement();
   KDE_FAULT("set.done");
   table_close(catalog, NoLock);
@@ -172,7 +172,7 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   upkeep = {upkeep.density_id, upkeep.tid, record.counters, record.table_rows};
   upkeep_write(&upkeep);
   stretches_store(upkeep.density_id, record.stretches);
-  CatalogTupleInsert(catalog, row.make(RelationGetDescr(catalog)));
+  insert_row(catalog, row.make(RelationGetDescr(catalog)));
   KDE_FAULT("store.inserted");
   note_changed_densities();
   table_close(catalog, NoLock);
@@ -222,7 +222,7 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   int64 id = new_density_id();
   changed(C::id, &id);
   // By the catalog's own types: that of its first column is not the door's.
-  CatalogTupleInsert(catalog, changed.change(row, desc, RelationGetDescr(catalog)));
+  insert_row(catalog, changed.change(row, desc, RelationGetDescr(catalog)));
   note_changed_densities();
   table_close(catalog, NoLock);
   CommandCounterIncrement();

@@ -5,8 +5,10 @@
 
 extern "C" {
 #include "access/tableam.h"
+#include "catalog/indexing.h"
 #include "executor/tuptable.h"
 #include "storage/bufmgr.h"
+#include "utils/inval.h"
 }
 
 namespace kde_pg {
@@ -71,9 +73,15 @@ void raise_concurrent_update() {
   pg_unreachable();
 }
 
+void insert_row(Relation table, HeapTuple tuple) {
+  CatalogTupleInsert(table, tuple);
+  CacheInvalidateRelcache(table);
+}
+
 void delete_row(Relation table, HeapTuple tuple) {
   TM_FailureData failure;
   if (delete_at(table, &tuple->t_self, true, &failure) != TM_Ok) raise_concurrent_update();
+  CacheInvalidateRelcache(table);
 }
 
 }  // namespace kde_pg

@@ -147,8 +147,10 @@ class RowWriter {
 HeapTuple row_at(Relation table, ItemPointerData tid, AttrNumber id_column, int64 id,
                  Snapshot snapshot);
 
+// Both tell other sessions, which keep what they have read (a relcache invalidation of the table).
 // Rows are written under locks that exclude each other (a key's lock, the table's in DDL), so only
 // a change by SQL to the table itself can come between: error 40001.
+void insert_row(Relation table, HeapTuple tuple);
 void delete_row(Relation table, HeapTuple tuple);
 [[noreturn]] void raise_concurrent_update();
 

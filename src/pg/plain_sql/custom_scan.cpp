@@ -15,7 +15,7 @@
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/stale_answers.h"
 #include "pg/plain_sql/client_statement.h"
-#include "pg/plain_sql/consent.h"
+#include "pg/plain_sql/known_densities.h"
 #include "pg/plain_sql/dimension_rows.h"
 #include "pg/plain_sql/part_values.h"
 #include "pg/plain_sql/planned_leaves.h"
@@ -706,7 +706,7 @@ void register_plain_sql() {
   // Planners are then counted around whoever plans twice.
   register_second_plan();
   register_client_statement_hooks();
-  register_consent_callback();
+  register_known_densities();
   own_planner_hooks.next_upper_paths = next_hook = create_upper_paths_hook;
   own_planner_hooks.upper_paths = create_upper_paths_hook = plan_grouping;
 }

@@ -13,8 +13,6 @@ extern "C" {
 #include "access/nbtree.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_inherits.h"
-#include "commands/defrem.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_statistic.h"
 #include "optimizer/clauses.h"
 #include "optimizer/restrictinfo.h"
@@ -214,7 +212,7 @@ bool varies(Node* node) { return contain_volatile_functions(node) || is_sub_plan
 const char* PlainReader::text_of(Node* node) const {
   if (!may_be_fitted(node) || is_of_others(node)) return nullptr;
   has_texts_ = true;
-  return canonical_text(relation_, alone(rti_, node));
+  return texts_.of(node, [&] { return canonical_text(relation_, alone(rti_, node)); });
 }
 
 Named PlainReader::name_of(Node* node) const {
@@ -280,9 +278,9 @@ bool PlainReader::read_comparison(Expr* clause, Condition* out) const {
   if (!OidIsValid(operator_id) || !is_known_value(right) || !contain_var_clause(left) ||
       varies(left))
     return false;
-  const Oid opclass = GetDefaultOpClass(exprType(left), BTREE_AM_OID);
-  if (!OidIsValid(opclass)) return false;
-  const int strategy = get_op_opfamily_strategy(operator_id, get_opclass_family(opclass));
+  const Oid family = lookup_type_cache(exprType(left), TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+  if (!OidIsValid(family)) return false;
+  const int strategy = get_op_opfamily_strategy(operator_id, family);
   if (strategy == 0 || (any && strategy != BTEqualStrategyNumber)) return false;
   const Oid given = exprType(right);
   const bool of_category = strategy == BTEqualStrategyNumber && collation == exprCollation(left) &&
@@ -520,8 +518,28 @@ bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, Index table, PathTa
   bool good = joins ? read_joins(root, input) : read_conditions(input);
   for (Node* node : of_list<Node>(target->exprs)) good = good && read_leaves(node);
   for (Node* node : of_list<Node>(having)) good = good && read_leaves(node);
-  if (!good) close();
-  return good;
+  if (!good) {
+    close();
+    return false;
+  }
+  note_columns();
+  return true;
+}
+
+void PlainReader::note_columns() {
+  const auto add = [this](void* node, Bitmapset** to) {
+    pull_varattnos(static_cast<Node*>(node), rti_, to);
+  };
+  add(groups_, &columns_);
+  add(joined_, &columns_);
+  for (const PlainDimension* one : of_list<const PlainDimension>(dimensions_))
+    add(one->lookups, &columns_);
+  for (const Condition* c : of_list<const Condition>(conditions_)) {
+    add(c->clause, &in_conditions_);
+    if (!is_always_true(*c)) add(c->clause, &columns_);
+  }
+  for (Asked* asked : of_list<Asked>(aggregates_))
+    for (Expr* of : {asked->value, asked->rows, asked->zeros}) add(of, &asked->columns);
 }
 
 // What a density has not, for a reason.
@@ -559,7 +577,9 @@ bool is_category(const Named& named) {
 const char* PlainReader::filter_of(List* clauses) const {
   Node* all = reinterpret_cast<Node*>(make_ands_explicit(clauses));
   if (!may_be_fitted(all)) return nullptr;
-  return canonical_text(relation_, canonical_filter(relation_, alone(rti_, all)));
+  return filters_.of(all, [&] {
+    return canonical_text(relation_, canonical_filter(relation_, alone(rti_, all)));
+  });
 }
 
 KeyColumn PlainReader::column_of(const Named& named) const {

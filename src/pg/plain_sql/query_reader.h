@@ -48,6 +48,28 @@ struct Asked {
   Expr *rows, *zeros, *value, *fraction;  // as PlainAggregate has them
   bool differs;                           // of count(DISTINCT)
   List* of_sets;                          // of GROUPING()
+  Bitmapset* columns;                     // as PlainReader::columns_
+};
+
+// Texts of nodes, each printed once: one density after another asks for the same. Owns nothing.
+class NodeTexts {
+ public:
+  template <typename Print>
+  const char* of(Node* node, Print print) {
+    for (const Known* known : of_list<const Known>(all_))
+      if (equal(known->node, node)) return known->text;
+    auto* known = static_cast<Known*>(palloc(sizeof(Known)));
+    *known = {node, print()};
+    all_ = lappend(all_, known);
+    return known->text;
+  }
+
+ private:
+  struct Known {
+    Node* node;
+    const char* text;
+  };
+  List* all_ = NIL;
 };
 
 // What the query has, whatever the density. Trees are those of the planner. Owns nothing.
@@ -111,7 +133,8 @@ class PlainReader {
   bool read_comparison(Expr* clause, Condition* out) const;
   PlainQuery* question_by(const CatalogEntry& entry, const DensityKey& key,
                           const Bitmapset* some) const;
-  const DensityKey* folded(const CatalogEntry& entry) const;
+  bool may_answer(const CatalogEntry& entry, const Bitmapset* some) const;
+  void note_columns();
   int group_of(const DensityKey& key, const Named& named, PlainQuery* out) const;
   bool place_groups(const DensityKey& key, PlainQuery* out) const;
   Expr* open(const DensityKey& key, Node* node, PlainQuery* out) const;
@@ -136,8 +159,8 @@ class PlainReader {
   bool tells_;  // whether reasons are to be printed
   mutable const char* why_ = nullptr;
   mutable int nearness_ = 0;
+  mutable NodeTexts texts_, filters_;
   mutable bool has_texts_ = false;  // whether something was looked for by its text
-  mutable List* folded_ = NIL;      // Folded*
   Index rti_ = 0;
   Relation relation_ = nullptr;
   List* groups_ = NIL;        // Expr*
@@ -146,6 +169,9 @@ class PlainReader {
   List* sets_refs_ = NIL;     // List*, of their numbers in the select list
   List* aggregates_ = NIL;    // Asked*
   List* conditions_ = NIL;    // Condition*
+  // Of the table, by attribute number as the planner has them: what a density must have whatever it
+  // is asked, and what conditions are of.
+  Bitmapset *columns_ = nullptr, *in_conditions_ = nullptr;
   List* dimensions_ = NIL;    // PlainDimension*, each after those that it is looked up by
   int dimension_columns_ = 0;
   List* joined_ = NIL;  // Expr*, conditions of dimensions, too

@@ -6,12 +6,10 @@
 #include "pg/base/tree_walk.h"
 #include "pg/values/values.h"
 #include "pg/catalog/canonical_filter.h"
-#include "pg/catalog/catalog.h"
 #include "pg/catalog/expression.h"
-#include "pg/catalog/extension_lock.h"
 #include "pg/catalog/privileges.h"
 #include "pg/plain_sql/buckets.h"
-#include "pg/plain_sql/consent.h"
+#include "pg/plain_sql/known_densities.h"
 #include "pg/plain_sql/query_answer.h"
 #include "pg/plain_sql/interval_ends.h"
 #include "pg/plain_sql/query_reader.h"
@@ -20,17 +18,16 @@ extern "C" {
 #include "access/nbtree.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_statistic.h"
-#include "commands/defrem.h"
 #include "optimizer/clauses.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/typcache.h"
 }
 
 #include <utility>
@@ -160,10 +157,10 @@ bool reads_back(Oid type) {
 bool is_equal_image(Oid type, Oid collation) {
   // But for blanks at the end, of which values of no length of their own may have any number.
   if (type == BPCHAROID) return false;
-  const Oid opclass = GetDefaultOpClass(type, BTREE_AM_OID);
-  if (!OidIsValid(opclass)) return false;
-  const Oid input = get_opclass_input_type(opclass);
-  const Oid proc = get_opfamily_proc(get_opclass_family(opclass), input, input, BTEQUALIMAGE_PROC);
+  const TypeCacheEntry* of = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+  if (!OidIsValid(of->btree_opf)) return false;
+  const Oid input = of->btree_opintype;
+  const Oid proc = get_opfamily_proc(of->btree_opf, input, input, BTEQUALIMAGE_PROC);
   return OidIsValid(proc) &&
          DatumGetBool(OidFunctionCall1Coll(proc, collation, ObjectIdGetDatum(input)));
 }
@@ -268,7 +265,7 @@ bool PlainReader::is_passage(const DensityKey& key, const Condition& c, PlainQue
   if (!c.compares || c.side == nullptr || c.any || key.has_filter() || column <= 0 ||
       !has_steps(column) || !is_bucket(c.side, column))
     return false;
-  const Oid family = get_opclass_family(GetDefaultOpClass(exprType(c.side), BTREE_AM_OID));
+  const Oid family = lookup_type_cache(exprType(c.side), TYPECACHE_BTREE_OPFAMILY)->btree_opf;
   Node* side = c.side;
   Oid left, right;
   op_input_types(c.operator_id, &left, &right);
@@ -436,51 +433,32 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
   return true;
 }
 
-namespace {
-
-// A density's key as a planner's trees have it; null: it cannot be.
-struct Folded {
-  DensityKey written;
-  const DensityKey* key;
-};
-
-// In this order.
-bool is_alike(const DensityKey& a, const DensityKey& b) {
-  bool out = a.columns == b.columns && a.measures == b.measures && a.groups == b.groups &&
-             strcmp(a.filter, b.filter) == 0;
-  for (int i = 0; out && i < a.all(); ++i)
-    out =
-        a.column[i].attnum == b.column[i].attnum && strcmp(a.column[i].text, b.column[i].text) == 0;
-  return out;
-}
-
-bool has_expressions(const DensityKey& key) {
-  bool out = key.has_filter();
-  for (int i = 0; i < key.all(); ++i) out = out || key.column[i].attnum == 0;
-  return out;
-}
-
-}  // namespace
-
-const DensityKey* PlainReader::folded(const CatalogEntry& entry) const {
-  for (const Folded* f : of_list<const Folded>(folded_)) {
-    if (is_alike(f->written, entry.key)) return f->key;
+// Whether the density's columns and filter may be all that the query has, told by their numbers: of
+// many densities most are of others.
+bool PlainReader::may_answer(const CatalogEntry& entry, const Bitmapset* some) const {
+  const KnownDensity* known = entry.known;
+  if (known == nullptr) return true;
+  if (!bms_is_subset(columns_, known->columns) ||
+      !bms_is_subset(known->of_filter, in_conditions_) ||
+      (entry.key.has_filter() && conditions_ == NIL))
+    return false;
+  ListCell* cell;
+  foreach (cell, aggregates_) {
+    if ((some == nullptr || bms_is_member(foreach_current_index(cell), some)) &&
+        !bms_is_subset(static_cast<const Asked*>(lfirst(cell))->columns, known->columns))
+      return false;
   }
-  auto* key = static_cast<DensityKey*>(palloc(sizeof(DensityKey)));
-  *key = entry.key;
-  auto* f = static_cast<Folded*>(palloc(sizeof(Folded)));
-  *f = {entry.key, fold_key(relation_, key) ? key : nullptr};
-  folded_ = lappend(folded_, f);
-  return f->key;
+  return true;
 }
 
 // Keys are as they were written, what the planner has of the query is folded: 200 of a numeric is
 // (200)::numeric there and '200'::numeric here. To fold a key takes its analysis, so only where
 // its own texts do not do.
 PlainQuery* PlainReader::question(const CatalogEntry& entry, const Bitmapset* some) const {
+  if (!tells_ && !may_answer(entry, some)) return nullptr;
   PlainQuery* out = question_by(entry, entry.key, some);
-  if (out != nullptr || !has_texts_ || !has_expressions(entry.key)) return out;
-  const DensityKey* key = folded(entry);
+  if (out != nullptr || !has_texts_ || !entry.key.has_texts()) return out;
+  const DensityKey* key = folded_key(relation_, entry);
   return key != nullptr ? question_by(entry, *key, some) : nullptr;
 }
 
@@ -574,26 +552,6 @@ List* PlainReader::questions(List* entries) const {
 
 namespace {
 
-// As of now, whatever the statement sees: what it sees is looked at when it runs. In parallel mode
-// there is no such snapshot, nor does a worker plan much. While the extension is dropped there are
-// none, and nobody is waited for.
-List* densities_of(Oid relation) {
-  if (IsInParallelMode() || !catalog_is_installed()) return NIL;
-  const Oid extension = hold_extension_at_once();
-  if (!OidIsValid(extension)) return NIL;
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  List* entries = catalog_list(relation, latest);
-  UnregisterSnapshot(latest);
-  release_extension(extension);
-  return entries;
-}
-
-bool is_allowed(List* entries) {
-  for (const CatalogEntry* item : of_list<const CatalogEntry>(entries))
-    if (item->settings.plain_sql) return true;
-  return false;
-}
-
 // What one who explains or asks a query is told.
 class Reasons {
  public:
@@ -670,11 +628,8 @@ List* queries_of_table(PlannerInfo* root, RelOptInfo* input, Index table, List* 
   PlainReader query(static_cast<bool>(reasons));
   PlainQuery* best = nullptr;
   List* out = NIL;
-  List* allowed = NIL;
   if (query.read(root, input, table, target, having)) {
     for (CatalogEntry* entry : of_list<CatalogEntry>(entries)) {
-      if (!any && !entry->settings.plain_sql) continue;
-      allowed = lappend(allowed, entry);
       PlainQuery* q = query.question(*entry);
       if (reasons && is_readable(entry->key)) reasons.of(*entry, q, query);
       if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
@@ -685,7 +640,7 @@ List* queries_of_table(PlannerInfo* root, RelOptInfo* input, Index table, List* 
                        is_readable(rte->relid)
                            ? "its table has no density"
                            : "its table has no density of columns that the current user may read");
-    out = best != nullptr ? list_make1(best) : query.questions(allowed);
+    out = best != nullptr ? list_make1(best) : query.questions(entries);
     for (const PlainQuery* part : of_list<const PlainQuery>(out)) {
       if (best == nullptr && is_readable(part->key)) reasons.of_part(*part);
     }
@@ -696,16 +651,6 @@ List* queries_of_table(PlannerInfo* root, RelOptInfo* input, Index table, List* 
   settings.end();
   reasons.finish();
   return out;
-}
-
-// Densities of a table; NIL where none may answer.
-List* asked_of(Oid relation, bool any) {
-  if (!any && has_no_consent(relation)) return NIL;
-  const uint64 before = consent_invalidations();
-  List* entries = densities_of(relation);
-  if (any || is_allowed(entries)) return entries;
-  if (!IsInParallelMode()) note_no_consent(relation, before);
-  return NIL;
 }
 
 }  // namespace
@@ -721,7 +666,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
     if (joins && !bms_is_member(i, root->all_baserels)) continue;
     const RangeTblEntry* rte = planner_rt_fetch(i, root);
     if (rte->rtekind != RTE_RELATION) continue;
-    List* entries = asked_of(rte->relid, any);
+    List* entries = known_densities(rte->relid, any);
     // Of one table all is told.
     if (entries == NIL && (joins || !any)) continue;
     is_asked = true;

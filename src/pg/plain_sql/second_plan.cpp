@@ -7,7 +7,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/tree_walk.h"
 #include "pg/plain_sql/client_statement.h"
-#include "pg/plain_sql/consent.h"
+#include "pg/plain_sql/known_densities.h"
 #include "pg/plain_sql/demand.h"
 #include "pg/plain_sql/custom_node.h"
 
@@ -215,7 +215,7 @@ bool may_be_answered(Node* node, void* context) {
   auto* parts = static_cast<Parts*>(context);
   parts->grouping = parts->grouping || query->hasAggs || query->groupClause != NIL;
   for (const RangeTblEntry* rte : of_list<const RangeTblEntry>(query->rtable)) {
-    if (rte->rtekind == RTE_RELATION && (parts->any || !has_no_consent(rte->relid)))
+    if (rte->rtekind == RTE_RELATION && (parts->any || !is_known_to_have_none(rte->relid)))
       parts->table = true;
   }
   if (parts->grouping && parts->table) return true;
