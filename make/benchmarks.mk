@@ -89,12 +89,12 @@ bench-fit: ## a table's fit beside that of one column [ROWS=n RUNS=n]
 	+@$(MAKE) --no-print-directory -s all
 	+@ROWS=$(ROWS) RUNS=$(RUNS) test/bench/fit/run.sh </dev/null
 
-# Plain SQL by pgbench (test/bench/plain). A quick run: make bench-plain ROWS=200000 RUNS=1 RUN_SECONDS=2
+# Plain SQL by pgbench, and panels and a star by one client (test/bench/plain). A quick run: make bench-plain ROWS=200000 RUNS=1 RUN_SECONDS=2
 CLIENTS     ?= 16
 RUN_SECONDS ?= 5
 bench-plain: ROWS = 3000000
 bench-plain: RUNS = 3
-bench-plain: ## plain SQL from many clients, off and on [CLIENTS=n ROWS=n RUNS=n RUN_SECONDS=n]
+bench-plain: ## plain SQL from many clients, of panels and of a star, off and on [CLIENTS=n ROWS=n RUNS=n RUN_SECONDS=n]
 	+@scripts/deps.sh test </dev/null
 	+@$(MAKE) --no-print-directory -s all
 	+@CLIENTS=$(CLIENTS) ROWS=$(ROWS) RUNS=$(RUNS) RUN_SECONDS=$(RUN_SECONDS) test/bench/plain/run.sh </dev/null

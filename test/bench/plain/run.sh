@@ -1,9 +1,11 @@
 #!/bin/bash
-# `make bench-plain`: plain SQL as many clients send it, by pgbench, with kde_aqp.approximate off and on by turns, on
-# a private installation and a throw-away cluster (scripts/private_cluster.sh). Prints the medians: transactions a
-# second and the latency that pgbench tells. The exit status is 0 whatever the figures are.
+# `make bench-plain`: plain SQL with kde_aqp.approximate off and on by turns, on a private installation and a throw-away
+# cluster (scripts/private_cluster.sh). The exit status is 0 whatever the figures are. Prints medians of
+#   - what many clients send, by pgbench: transactions a second and the latency that pgbench tells;
+#   - the panels of test/regress/panels, by one client: the times of both ways, and by how much the numbers are off;
+#   - the thirteen questions of the Star Schema Benchmark, likewise.
 #
-#   ROWS        rows of the table (3 million if not set)
+#   ROWS        rows of each table (3 million if not set)
 #   CLIENTS     of pgbench (16)
 #   RUNS        how many times each is run (3)
 #   RUN_SECONDS how long (5)
@@ -23,14 +25,20 @@ cluster_install
 KDE_AQP_CONF="shared_buffers = '1GB'
 max_wal_size = '8GB'
 jit = off
+timezone = 'UTC'
 autovacuum = off
 session_preload_libraries = 'kde_aqp'
 client_min_messages = warning"
 cluster_start
 cd "$CLUSTER_WORK" 2>/dev/null || cd /
-# psql reads its script from standard input: the unprivileged user need not see the repository.
-cluster_job cluster_as_user psql -X -q -v ON_ERROR_STOP=1 -v rows="${ROWS:-3000000}" <"$bench/sales.sql" ||
-  die "sales.sql failed"
+# psql reads its scripts from standard input: the unprivileged user need not see the repository.
+sql() {  # relation, scripts
+  local relation=$1
+  shift
+  { echo '\o /dev/null' && cat "$@"; } | cluster_job cluster_as_user psql -X -q -v ON_ERROR_STOP=1 -v rows="${ROWS:-3000000}" -v runs="$runs" -v relation="$relation" ||
+    die "$* failed"
+}
+sql sales "$bench/sales.sql"
 
 # What is asked: bounds are drawn by pgbench, and are parameters of the prepared statement.
 declare -A statement=(
@@ -70,3 +78,9 @@ for name in range groups by_key; do
   done
 done
 echo 'by_key: what no density answers, one row by its index.'
+
+panels=$bench/../../regress/panels
+printf '\nPanels of dashboards on %s rows, by one client\n' "${ROWS:-3000000}"
+sql rides "$panels/tables.sql" "$panels/statements.sql" "$panels/fits.sql" "$bench/times.sql"
+printf 'The Star Schema Benchmark on %s rows, by one client\n' "${ROWS:-3000000}"
+sql orders "$bench/star.sql" "$bench/times.sql"

@@ -23,6 +23,7 @@ SELECT statements = 2 AS answered FROM kde_plain_sql WHERE outcome = 'answered b
 \endif
 \if :answered
 \else
+\o
 TABLE kde_plain_sql;
 SELECT 1 / 0 AS "densities do not answer";
 \endif

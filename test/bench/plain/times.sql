@@ -1,0 +1,68 @@
+-- The statements of a table panel(id, tool, query), by the exact plan and by densities by turns. Variables: runs.
+\o
+\pset footer off
+CREATE FUNCTION rows_of(query text, way text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  result jsonb;
+BEGIN
+  PERFORM set_config('kde_aqp.approximate', way, true);
+  EXECUTE format('SELECT jsonb_agg(to_jsonb(r) ORDER BY r::text) FROM (%s) AS r', query) INTO result;
+  RETURN result;
+END $$;
+-- The largest of the numbers' differences, as a share; other values must be the same. NULL: they, or the rows, are not.
+CREATE FUNCTION off_by(query text) RETURNS double precision LANGUAGE sql AS $$
+  SELECT CASE WHEN bool_and(e.row IS NOT NULL AND g.row IS NOT NULL AND (x.value = (g.row -> x.key) OR jsonb_typeof(x.value) = 'number' AND jsonb_typeof(g.row -> x.key) = 'number'))
+      THEN max(CASE WHEN x.value = (g.row -> x.key) THEN 0 ELSE abs((g.row ->> x.key)::double precision / nullif((x.value #>> '{}')::double precision, 0) - 1) END) END
+  FROM jsonb_array_elements(rows_of(query, 'off')) WITH ORDINALITY AS e(row, i) FULL JOIN jsonb_array_elements(rows_of(query, 'all')) WITH ORDINALITY AS g(row, i) USING (i)
+  LEFT JOIN LATERAL jsonb_each(e.row) AS x ON true $$;
+CREATE FUNCTION time_of(query text, way text) RETURNS double precision LANGUAGE plpgsql AS $$
+DECLARE
+  began timestamptz;
+BEGIN
+  PERFORM set_config('kde_aqp.approximate', way, true);
+  began := clock_timestamp();
+  EXECUTE query;
+  RETURN 1000 * extract(epoch FROM clock_timestamp() - began);
+END $$;
+-- Whether nothing but what changed is read of the large table.
+CREATE FUNCTION is_answered(query text, relation text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  line text;
+  answers boolean := false;
+BEGIN
+  PERFORM set_config('kde_aqp.approximate', 'all', true);
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+    answers := answers OR line LIKE '%KdeAqp%';
+    IF line ~ ('Scan.* on ' || relation) AND line !~ 'never executed|Tid' THEN RETURN false; END IF;
+  END LOOP;
+  RETURN answers;
+END $$;
+CREATE TABLE timed (id integer, tool text, exact_ms double precision, density_ms double precision, off_by double precision, answered boolean);
+-- Densities do not answer what a statement keeps, as INSERT and CREATE TABLE AS do.
+CREATE FUNCTION time_all(relation text, runs integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  p record;
+  exact double precision[];
+  fast double precision[];
+  off_by double precision;
+  answered boolean;
+BEGIN
+  FOR p IN SELECT * FROM panel ORDER BY panel.id LOOP
+    exact := '{}';
+    fast := '{}';
+    FOR i IN 1 .. runs LOOP
+      exact := exact || time_of(p.query, 'off');
+      fast := fast || time_of(p.query, 'all');
+    END LOOP;
+    off_by := off_by(p.query);
+    answered := is_answered(p.query, relation);
+    INSERT INTO timed SELECT p.id, p.tool, percentile_cont(0.5) WITHIN GROUP (ORDER BY x), percentile_cont(0.5) WITHIN GROUP (ORDER BY y), off_by, answered FROM unnest(exact, fast) AS u(x, y);
+  END LOOP;
+END $$;
+SELECT time_all(:'relation', :runs) \g /dev/null
+SELECT id, tool, round(exact_ms::numeric, 1) AS "exact, ms", CASE WHEN answered THEN round(density_ms::numeric, 2)::text ELSE 'exact plan' END AS "density, ms",
+  CASE WHEN answered THEN round((exact_ms / density_ms)::numeric, 1) END AS "exact/density", CASE WHEN answered THEN coalesce(round((100 * off_by)::numeric, 3)::text, 'other rows') END AS "off by, %" FROM timed ORDER BY id;
+SELECT count(*) AS statements, count(*) FILTER (WHERE answered) AS answered, count(*) FILTER (WHERE answered AND off_by = 0) AS "of these the same", count(*) FILTER (WHERE answered AND density_ms <= exact_ms / 20) AS "in 1/20 of the time",
+  round(percentile_cont(0.5) WITHIN GROUP (ORDER BY exact_ms / density_ms) FILTER (WHERE answered)::numeric, 1) AS "middle exact/density" FROM timed;
+DROP TABLE timed, panel;
+DROP FUNCTION rows_of, off_by, time_of, is_answered, time_all;
