@@ -81,6 +81,6 @@ echo 'by_key: what no density answers, one row by its index.'
 
 panels=$bench/../../regress/panels
 printf '\nPanels of dashboards on %s rows, by one client\n' "${ROWS:-3000000}"
-sql rides "$panels/tables.sql" "$panels/statements.sql" "$panels/fits.sql" "$bench/times.sql"
+sql rides "$panels/tables.sql" "$panels/statements.sql" "$panels/fits.sql" "$panels/asked.sql" "$bench/times.sql"
 printf 'The Star Schema Benchmark on %s rows, by one client\n' "${ROWS:-3000000}"
-sql orders "$bench/star.sql" "$bench/times.sql"
+sql orders "$bench/star.sql" "$panels/asked.sql" "$bench/times.sql"

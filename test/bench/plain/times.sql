@@ -1,4 +1,4 @@
--- The statements of a table panel(id, tool, query), by the exact plan and by densities by turns. Variables: runs.
+-- The statements of a table panel(id, tool, query), read by asked.sql, too, by the exact plan and by densities by turns. Variables: runs.
 \o
 \pset footer off
 CREATE FUNCTION rows_of(query text, way text) RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -24,19 +24,6 @@ BEGIN
   EXECUTE query;
   RETURN 1000 * extract(epoch FROM clock_timestamp() - began);
 END $$;
--- Whether nothing but what changed is read of the large table.
-CREATE FUNCTION is_answered(query text, relation text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-  line text;
-  answers boolean := false;
-BEGIN
-  PERFORM set_config('kde_aqp.approximate', 'all', true);
-  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-    answers := answers OR line LIKE '%KdeAqp%';
-    IF line ~ ('Scan.* on ' || relation) AND line !~ 'never executed|Tid' THEN RETURN false; END IF;
-  END LOOP;
-  RETURN answers;
-END $$;
 CREATE TABLE timed (id integer, tool text, exact_ms double precision, density_ms double precision, off_by double precision, answered boolean);
 -- Densities do not answer what a statement keeps, as INSERT and CREATE TABLE AS do.
 CREATE FUNCTION time_all(relation text, runs integer) RETURNS void LANGUAGE plpgsql AS $$
@@ -55,7 +42,7 @@ BEGIN
       fast := fast || time_of(p.query, 'all');
     END LOOP;
     off_by := off_by(p.query);
-    answered := is_answered(p.query, relation);
+    answered := why_exact(p.query, relation) IS NULL;
     INSERT INTO timed SELECT p.id, p.tool, percentile_cont(0.5) WITHIN GROUP (ORDER BY x), percentile_cont(0.5) WITHIN GROUP (ORDER BY y), off_by, answered FROM unnest(exact, fast) AS u(x, y);
   END LOOP;
 END $$;
@@ -65,4 +52,4 @@ SELECT id, tool, round(exact_ms::numeric, 1) AS "exact, ms", CASE WHEN answered 
 SELECT count(*) AS statements, count(*) FILTER (WHERE answered) AS answered, count(*) FILTER (WHERE answered AND off_by = 0) AS "of these the same", count(*) FILTER (WHERE answered AND density_ms <= exact_ms / 20) AS "in 1/20 of the time",
   round(percentile_cont(0.5) WITHIN GROUP (ORDER BY exact_ms / density_ms) FILTER (WHERE answered)::numeric, 1) AS "middle exact/density" FROM timed;
 DROP TABLE timed, panel;
-DROP FUNCTION rows_of, off_by, time_of, is_answered, time_all;
+DROP FUNCTION rows_of, off_by, time_of, time_all, rows_in_order, why_exact, ask;

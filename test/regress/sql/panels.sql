@@ -14,66 +14,25 @@ SET client_min_messages = warning;
 \i :file
 \set ECHO queries
 RESET client_min_messages;
--- What kde_advise() makes of them.
-SELECT sum(answers) AS answered FROM kde_advise((SELECT array_agg(query ORDER BY id) FROM panel), least_share => 0) WHERE rank IS NOT NULL;
+\set ECHO none
+\set file :inputdir '/panels/asked.sql'
+\i :file
+\set ECHO queries
+-- By what kde_advise() makes of them.
+\set ECHO none
+\o /dev/null
+SELECT call FROM kde_advise((SELECT array_agg(query ORDER BY id) FROM panel), least_share => 0) WHERE rank IS NOT NULL ORDER BY rank \gexec
+\o
+\set ECHO queries
+SELECT ask('as advised', 'rides');
+SELECT count(kde_drop(name, filter => filter)) > 0 AS dropped FROM kde_densities_full WHERE relation = 'rides'::regclass;
 \set file :inputdir '/panels/fits.sql'
 \i :file
--- The rows in their order, where the query has one.
-CREATE FUNCTION rows_in_order(query text, way text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-  result text[];
-BEGIN
-  PERFORM set_config('kde_aqp.approximate', way, true);
-  EXECUTE format('SELECT array_agg(r::text%s) FROM (%s) AS r', CASE WHEN query !~* 'ORDER BY [^()]*$' THEN ' ORDER BY r::text' END, query) INTO result;
-  RETURN result;
-END $$;
--- Whether nothing but blocks that changed was read of rides.
-CREATE FUNCTION is_answered(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-  line text;
-  answers boolean := false;
-BEGIN
-  PERFORM set_config('kde_aqp.approximate', 'all', true);
-  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-    answers := answers OR line LIKE '%KdeAqp%';
-    IF line ~ 'Scan.* on rides' AND line !~ 'never executed|Tid' THEN RETURN false; END IF;
-  END LOOP;
-  RETURN answers;
-END $$;
-CREATE FUNCTION ask(step text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-  p record;
-  answered integer := 0;
-  same integer := 0;
-  own boolean;
-  got text[];
-  exact text[];
-  why text;
-  told integer[] := coalesce(nullif(current_setting('test.told', true), ''), '{}');
-BEGIN
-  FOR p IN SELECT * FROM panel ORDER BY id LOOP
-    exact := rows_in_order(p.query, 'off');
-    got := rows_in_order(p.query, 'all');
-    own := is_answered(p.query);
-    answered := answered + own::integer;
-    IF got IS NOT DISTINCT FROM exact THEN same := same + own::integer;
-    ELSE RETURN NEXT format('DIFFERENT, panel %s: %s, not %s: %s', p.id, (SELECT min(x) FROM unnest(got) AS x WHERE x <> ALL (exact)), (SELECT min(x) FROM unnest(exact) AS x WHERE x <> ALL (got)), p.query);
-    END IF;
-    IF NOT own AND p.id <> ALL (told) THEN
-      SELECT string_agg(DISTINCT reason, '; ') INTO why FROM kde_explain_query(p.query) WHERE density IS NULL;
-      IF why IS NULL THEN SELECT string_agg(reason, '; ') INTO why FROM (SELECT DISTINCT reason FROM kde_explain_query(p.query) LIMIT 3) AS r; END IF;
-      RETURN NEXT format('exact, panel %s of %s: %s', p.id, p.tool, why);
-      told := told || p.id;
-    END IF;
-  END LOOP;
-  PERFORM set_config('test.told', told::text, false);
-  RETURN NEXT format('%s: %s of %s answered, %s of these as the exact plan has it', step, answered, p.id, same);
-END $$;
-SELECT ask('at rest');
+SELECT ask('at rest', 'rides', true);
 INSERT INTO rides VALUES (0, '2026-06-30 12:00+00', 12.5, 'north', 'completed', 'app', 7, true);
-SELECT ask('one row more');
+SELECT ask('one row more', 'rides');
 INSERT INTO rides SELECT -i, timestamptz '2026-06-30 12:00+00' + i * interval '40 seconds', 3 + i % 90, (ARRAY['north', 'south', 'east'])[1 + i % 3], CASE WHEN i % 9 > 0 THEN 'completed' END, 'web', 1 + i % 300, i % 7 > 0
 FROM generate_series(1, 999) AS i;
-SELECT ask('0.5 % more');
+SELECT ask('0.5 % more', 'rides');
 DROP TABLE rides, drivers, regions, panel;
-DROP FUNCTION drawn(bigint, integer), rows_in_order(text, text), is_answered(text), ask(text);
+DROP FUNCTION drawn, rows_in_order, why_exact, ask;
