@@ -5,13 +5,13 @@ FROM generate_series(timestamp '2022-01-01', '2025-12-31', '1 day') AS d;
 CREATE TABLE stores AS SELECT i AS id, 'store ' || i AS name, (ARRAY['Lyon', 'Porto', 'Osaka', 'Kyoto', 'Lima', 'Dakar'])[i] AS city, (ARRAY['FR', 'PT', 'JP', 'JP', 'PE', 'SN'])[i] AS nation,
   (ARRAY['europe', 'europe', 'asia', 'asia', 'america', 'africa'])[i] AS region FROM generate_series(1, 6) AS i;
 CREATE TABLE customers AS SELECT i AS id, (ARRAY['Lyon', 'Porto', 'Osaka', 'Kyoto', 'Lima', 'Dakar'])[1 + i % 6] || i % 5 AS city, (ARRAY['FR', 'PT', 'JP', 'CN', 'PE', 'SN'])[1 + i % 6] AS nation,
-  (ARRAY['europe', 'europe', 'asia', 'asia', 'america', 'africa'])[1 + i % 6] AS region FROM generate_series(1, 120) AS i;
+  (ARRAY['europe', 'europe', 'asia', 'asia', 'america', 'africa'])[1 + i % 6] AS region FROM generate_series(1, 60) AS i;
 CREATE TABLE products AS SELECT i AS id, 'maker ' || 1 + i % 5 AS maker, 'category ' || 1 + i % 25 AS category, 'brand ' || 1 + i % 500 AS brand FROM generate_series(1, 3000) AS i;
 ALTER TABLE dates ADD PRIMARY KEY (day);
 ALTER TABLE stores ADD PRIMARY KEY (id);
 ALTER TABLE customers ADD PRIMARY KEY (id);
 ALTER TABLE products ADD PRIMARY KEY (id);
-CREATE TABLE orders AS SELECT date '2022-01-01' + (i * 1461 / (:rows + 1))::int AS day, 1 + floor(6 * drawn(i, 1))::int AS store_id, 1 + floor(120 * drawn(i, 2) ^ 1.2)::int AS customer_id,
+CREATE TABLE orders AS SELECT date '2022-01-01' + (i * 1461 / (:rows + 1))::int AS day, 1 + floor(6 * drawn(i, 1))::int AS store_id, 1 + floor(60 * drawn(i, 2) ^ 1.2)::int AS customer_id,
   1 + floor(3000 * drawn(i, 3) ^ 1.2)::int AS product_id, 1 + floor(50 * drawn(i, 4))::int AS quantity, floor(11 * drawn(i, 5))::int AS discount, 100 + floor(9900 * drawn(i, 6))::int AS price, 80 + floor(4000 * drawn(i, 7))::int AS cost
 FROM generate_series(1, :rows::bigint) AS i;
 SELECT format('ALTER TABLE orders %s', string_agg(format('ALTER %I SET NOT NULL', attname), ', ')) FROM pg_attribute WHERE attrelid = 'orders'::regclass AND attnum > 0 \gexec
