@@ -172,7 +172,7 @@ class PlainReader {
   // Of the table, by attribute number as the planner has them: what a density must have whatever it
   // is asked, and what conditions are of.
   Bitmapset *columns_ = nullptr, *in_conditions_ = nullptr;
-  List* dimensions_ = NIL;    // PlainDimension*, each after those that it is looked up by
+  List* dimensions_ = NIL;  // PlainDimension*, each after those that it is looked up by
   int dimension_columns_ = 0;
   List* joined_ = NIL;  // Expr*, conditions of dimensions, too
 };

@@ -482,6 +482,12 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
   nearness_ = kAllConditions;
   if (!place_aggregates(key, some, out)) return nullptr;
   nearness_ = kAllConditions + 1;
+  const bool is_of_part = out->bounds != NIL || out->passages != NIL || out->cuts_column;
+  for (const PlainAggregate* a : of_list<const PlainAggregate>(out->aggregates))
+    if (is_of_part && a->is_extreme() && a->column > 0) {
+      (void)no("knows min() and max() of a measure over all its rows alone");
+      return nullptr;
+    }
   // Rows without a value are in no range and no bucket, and those of a group may be all it has:
   // then it is none of the density's.
   if (out->null_of == 0 &&
