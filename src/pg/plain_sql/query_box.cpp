@@ -154,8 +154,9 @@ bool PlainBox::read_list(const PlainBound& b, Oid type, const NullableDatum& val
 }
 
 // The ends of the values that there are in the range, for functions of them; the first is above the
-// last where there are none. by_all: of rows changed, too.
-bool PlainBox::read_ends(bool by_all, double* first, double* last) {
+// last where there are none. by_all: of rows changed, too. beyond: whether there may be values before or
+// after them; null: where there may the density does not answer.
+bool PlainBox::read_ends(bool by_all, double* first, double* last, bool* beyond) {
   const kde::Range& whole = rows_.range[0];
   const kde::Header& h = *rows_.density.one_column;
   *first = 1;
@@ -170,7 +171,9 @@ bool PlainBox::read_ends(bool by_all, double* first, double* last) {
   below.upper = h.min;
   above.lower = h.max;
   below.upper_inclusive = above.lower_inclusive = false;
-  if (!rows_.is_empty(below, by_all) || !rows_.is_empty(above, by_all))
+  const bool may_be_beyond = !rows_.is_empty(below, by_all) || !rows_.is_empty(above, by_all);
+  if (beyond != nullptr) *beyond = may_be_beyond;
+  if (may_be_beyond && beyond == nullptr)
     return state_.refuse(rows_.options.changed_rows > 0 ? PlainOutcome::new_groups
                                                         : PlainOutcome::unseen);
   *first = whole.lower_unbounded || is_less(whole.lower, h.min) ? h.min : whole.lower;
@@ -188,7 +191,7 @@ bool PlainBox::read_passages() {
   rows_.may_be_new = state_.asked.passages != NIL;
   for (ExprState* item : of_list<ExprState>(state_.asked.passages)) {
     double first, last;
-    if (!read_ends(plan_.is_by_column(), &first, &last)) return false;
+    if (!read_ends(plan_.is_by_column(), &first, &last, nullptr)) return false;
     if (first > last) return true;
     Passage p;
     auto* comparison = item;
@@ -218,6 +221,19 @@ class PlainBox::Edges {
  public:
   Edges(const ValueSteps& steps, double first, double last)
       : steps_(steps), first_(first), last_(last) {}
+
+  // Before the value there, and after it, there may be rows: the ends are then beyond it.
+  void reach(double x) {
+    if (!std::isfinite(x)) return;
+    const auto beside = [&](int by) {
+      return steps_.are_steps() ? steps_.at(steps_.nearest(x) + by)
+                                : x + by * std::max(1.0, std::fabs(x) / 0x1p30);
+    };
+    first_ = std::min(first_, beside(-1));
+    last_ = std::max(last_, beside(1));
+  }
+  double first() const { return first_; }
+  double last() const { return last_; }
 
   // In the range, and beside a value where the type has steps: behind one rather than before the next,
   // which densities may take for the same.
@@ -287,6 +303,7 @@ bool PlainBox::read_value(Oid type, const NullableDatum& value, Edges* to) {
   const PlainBound beside = {0, rows_.density.type(0), 0, false, nullptr, InvalidOid, InvalidOid};
   double x;
   if (!read_bound(beside, type, value.value, &x)) return false;
+  if (beyond_) to->reach(x);
   to->add_both(x);
   return true;
 }
@@ -365,15 +382,20 @@ bool PlainBox::value_between(const Edge& a, const Edge& b, Datum* out) const {
 bool PlainBox::part_by_cuts() {
   const kde::Range& whole = rows_.range[0];
   double first, last;
-  if (!read_ends(plan_.is_by_column(), &first, &last)) return false;
+  // A comparison is the same from its last value on; of buckets there may be more than those met.
+  bool* beyond =
+      list_member_int(plan_.cut_kinds, static_cast<int>(PlainCut::bucket)) ? nullptr : &beyond_;
+  if (!read_ends(plan_.is_by_column(), &first, &last, beyond)) return false;
   if (first > last) return true;
   const kde::ValueType type = rows_.density.type(0);
   const ValueSteps steps(type, column_typmod_);
-  if (steps.are_steps() && (!steps.are_told_apart(first) || !steps.are_told_apart(last)))
-    return state_.refuse(PlainOutcome::buckets);
   Edges edges(steps, first, last);
   for (int i = 0; i < list_length(plan_.cut_kinds); ++i)
     if (!read_cut(state_.asked.cut[i], first, last, &edges)) return false;
+  first = edges.first();
+  last = edges.last();
+  if (steps.are_steps() && (!steps.are_told_apart(first) || !steps.are_told_apart(last)))
+    return state_.refuse(PlainOutcome::buckets);
   edges.sort();
   parts = edges.size() + 1;
   if (parts > kMostParts) return state_.refuse(PlainOutcome::buckets);

@@ -32,7 +32,7 @@ class PlainBox {
   bool read_bound(const PlainBound& b, Oid type, Datum value, double* x);
   bool read_list(const PlainBound& b, Oid type, const NullableDatum& value);
   bool is_beside_a_value(double x) const;
-  bool read_ends(bool by_all, double* first, double* last);
+  bool read_ends(bool by_all, double* first, double* last, bool* beyond);
   struct Edge;
   class Edges;
   bool part_list();
@@ -45,6 +45,7 @@ class PlainBox {
   PlainState& state_;
   const PlainPlan& plan_;
   PlainRows& rows_;
+  bool beyond_ = false;  // whether there may be values beyond those met
   int32 column_typmod_ = -1;
   double* points_ = nullptr;  // of a list
   int point_count_ = 0;

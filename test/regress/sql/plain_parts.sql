@@ -160,3 +160,16 @@ SELECT answered_by('SELECT percentile_disc(ARRAY[0, 0.226, 0.23, 0.232, 0.235, 0
 SELECT answered_by('SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY x) FROM small');
 SELECT answered_by('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x DESC) FROM small');
 SELECT answered_by('SELECT k, percentile_cont(k / 4.0) WITHIN GROUP (ORDER BY x) FROM small GROUP BY k');
+-- Of a sample, too, comparisons are the same beyond the values that it met; of buckets there may be more.
+SET kde_aqp.approximate_error = 0.5;
+SET kde_aqp.sample_blocks = 30;
+CREATE TABLE thick AS SELECT (i * 7919 % 20011)::int AS x, repeat('x', 400) AS filler FROM generate_series(1, 20000) AS i;
+ALTER TABLE thick ALTER x SET NOT NULL;
+VACUUM ANALYZE thick;
+SELECT rows_read < 20000 AS sampled FROM kde_fit('thick', 'x', seed => 1);
+SELECT kde_set_plain_sql('thick.x', true);
+SET kde_aqp.approximate = off;
+SELECT count(*) AS outside, count(*) FILTER (WHERE x NOT IN (1, 19000)) AS others FROM thick WHERE x < 4000 OR x > 12000 \gset
+SET kde_aqp.approximate = 'all';
+SELECT :outside BETWEEN approx_lower(count(*)) AND approx_upper(count(*)) AS held, approx_lower(count(*)) < approx_upper(count(*)) AS by_the_sample,
+  :others BETWEEN approx_lower(count(*) FILTER (WHERE x NOT IN (1, 19000))) AND approx_upper(count(*) FILTER (WHERE x NOT IN (1, 19000))) AS held FROM thick WHERE x < 4000 OR x > 12000;
