@@ -344,6 +344,10 @@ class PlainAnswering {
       std::copy_n(key->nulls, plan_.groups, key_->nulls);
     }
     const bool counts_rows = plan_.is_grouped() || plan_.sets > 0 || values_.any();
+    // One after the other of which all is alike are asked about at once: their errors are then one's.
+    const bool joins = values_.any() && !by_column_ && !rows_.listed;
+    kde::Range joined;
+    bool any = false;
     for (int i = 0; i < box_.parts; ++i) {
       CHECK_FOR_INTERRUPTS();
       const kde::Range& range = box_.part[i].range;
@@ -355,26 +359,47 @@ class PlainAnswering {
         rows_.change(range, &now);
         if (now.upper < 0.5) continue;
       }
-      if (!values_.begin_part(i, box_.part[i].value, key_)) continue;
-      for (int set = 0; set < Max(plan_.sets, 1); ++set) {
-        PlainTally::Entry* row = rows_of_answer_.entry_of(*key_, set);
-        kde::add_up(&row->there, there);
-        take_in(range, &row->around);
-        if (!add_all(there, row->answers)) return false;
+      const bool is_of = values_.begin_part(i, box_.part[i].value, key_);
+      if (!joins) {
+        if (is_of && !add_part(range, there, values_.note())) return false;
+        continue;
       }
-      if (list_length(rows_of_answer_.entries()) > kMostRows) return refuse(PlainOutcome::buckets);
+      if (is_of && any && values_.is_as_before()) {
+        joined.upper = range.upper;
+        joined.upper_unbounded = range.upper_unbounded;
+        joined.upper_inclusive = range.upper_inclusive;
+        continue;
+      }
+      if (any && !add_joined(joined)) return false;
+      any = is_of;
+      joined = range;
+      if (is_of) (void)values_.note();
     }
-    return true;
+    return !any || add_joined(joined);
   }
 
-  bool add_all(const kde::Interval& there, PlainTotal* answers) {
+  bool add_joined(const kde::Range& range) {
+    rows_.range[0] = range;
+    return add_part(range, rows_.rows(), values_.noted());
+  }
+
+  bool add_part(const kde::Range& range, const kde::Interval& there, const PartNotes* notes) {
+    for (int set = 0; set < Max(plan_.sets, 1); ++set) {
+      PlainTally::Entry* row = rows_of_answer_.entry_of(*key_, set);
+      kde::add_up(&row->there, there);
+      take_in(range, &row->around);
+      if (!add_all(there, notes, row->answers)) return false;
+    }
+    return list_length(rows_of_answer_.entries()) <= kMostRows || refuse(PlainOutcome::buckets);
+  }
+
+  bool add_all(const kde::Interval& there, const PartNotes* notes, PlainTotal* answers) {
     for (int k = 0; k < plan_.aggregates; ++k) {
-      if (values_.has_rows(k)) {
+      if (notes[k].has_rows) {
         if (!rows_.add(plan_.aggregate[k], &answers[k])) return false;
-        const NullableDatum* value = values_.value_of(k);
-        if (value != nullptr && !value->isnull)
-          answers[k].its_differing(plan_.aggregate[k])->add(value->value, there, false);
-      } else if (values_.has_zeros(k)) {
+        if (!notes[k].value.isnull)
+          answers[k].its_differing(plan_.aggregate[k])->add(notes[k].value.value, there, false);
+      } else if (notes[k].has_zeros) {
         kde::add_up(&answers[k].zeros, there);
       }
     }

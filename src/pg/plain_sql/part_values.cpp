@@ -149,4 +149,34 @@ bool PartValues::begin_part(int part, Datum value_there, PlainRow* row) {
   return true;
 }
 
+PartNotes PartValues::note_of(int aggregate) {
+  const int rows = open_.rows[aggregate], zeros = open_.zeros[aggregate];
+  PartNotes out = {rows < 0 || is_true(rows), false, {0, true}};
+  out.has_zeros = !out.has_rows && zeros >= 0 && is_true(zeros);
+  if (out.has_rows && open_.values[aggregate] >= 0) out.value = value(open_.values[aggregate]);
+  return out;
+}
+
+const PartNotes* PartValues::note() {
+  const int n = state_.plan.aggregates;
+  if (notes_ == nullptr)
+    notes_ = static_cast<PartNotes*>(palloc(sizeof(PartNotes) * static_cast<Size>(n + 1)));
+  for (int k = 0; k < n; ++k) notes_[k] = note_of(k);
+  return notes_;
+}
+
+bool PartValues::is_as_before() {
+  for (int k = 0; k < state_.plan.aggregates; ++k) {
+    const PartNotes now = note_of(k);
+    const PartNotes& before = notes_[k];
+    if (now.has_rows != before.has_rows || now.has_zeros != before.has_zeros ||
+        now.value.isnull != before.value.isnull)
+      return false;
+    if (now.value.isnull) continue;
+    const OpenExpression& e = open_.expression[open_.values[k]];
+    if (!datumIsEqual(now.value.value, before.value.value, e.by_value, e.length)) return false;
+  }
+  return true;
+}
+
 }  // namespace kde_pg

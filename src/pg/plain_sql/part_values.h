@@ -35,6 +35,13 @@ struct OpenExpressions {
 
 OpenExpressions begin_open_expressions(const PlainPlan& plan, PlanState* parent);
 
+// Of an aggregate and a part: whether it is of its rows, whether it has 0 for them, and what of them it
+// counts, or takes the most frequent of.
+struct PartNotes {
+  bool has_rows, has_zeros;
+  NullableDatum value;
+};
+
 class PartValues {
  public:
   explicit PartValues(const PlainState& state) : state_(state), open_(*state.asked.open) {}
@@ -48,17 +55,11 @@ class PartValues {
   // And with one of its parts, by a value of the column in it. row: what the query is grouped by, until
   // the next one.
   bool begin_part(int part, Datum value, PlainRow* row);
-  // Of it: whether an aggregate is of its rows, and whether it has 0 for them.
-  bool has_rows(int aggregate) {
-    return open_.rows[aggregate] < 0 || is_true(open_.rows[aggregate]);
-  }
-  bool has_zeros(int aggregate) {
-    return open_.zeros[aggregate] >= 0 && is_true(open_.zeros[aggregate]);
-  }
-  // What its rows have; null: it is of none.
-  const NullableDatum* value_of(int aggregate) {
-    return open_.values[aggregate] < 0 ? nullptr : &value(open_.values[aggregate]);
-  }
+  // What each aggregate makes of it, until the next note.
+  const PartNotes* note();
+  const PartNotes* noted() const { return notes_; }
+  // Whether a note would be the same.
+  bool is_as_before();
 
  private:
   struct Known {
@@ -67,6 +68,7 @@ class PartValues {
   };
 
   bool holds(bool of_dimensions);
+  PartNotes note_of(int aggregate);
   NullableDatum evaluate(int i) const;
   const NullableDatum& value(int i);
   bool is_true(int i) {
@@ -79,6 +81,7 @@ class PartValues {
   Known* group_ = nullptr;  // of the group
   Known** part_ = nullptr;  // of each part, null: not asked yet; of all groups
   Known* both_ = nullptr;   // of the part of the group
+  PartNotes* notes_ = nullptr;
   int now_ = 0;
 };
 
