@@ -524,39 +524,81 @@ GRANT SELECT ON kde_densities TO PUBLIC;
 -- Fitting
 -- ---------------------------------------------------------------------------------------------
 
+-- Names as they are typed: a table, or a list of columns and expressions, 'a, b', which may be an array, too.
+-- Their text is what is read; whatever else is taken for a name becomes one by itself.
+CREATE TYPE kde_aqp.names;
+CREATE FUNCTION kde_aqp.names_in(cstring) RETURNS kde_aqp.names
+AS 'textin' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.names_out(kde_aqp.names) RETURNS cstring
+AS 'textout' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.names_recv(internal) RETURNS kde_aqp.names
+AS 'textrecv' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.names_send(kde_aqp.names) RETURNS bytea
+AS 'textsend' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+CREATE TYPE kde_aqp.names (
+    INPUT = kde_aqp.names_in,
+    OUTPUT = kde_aqp.names_out,
+    RECEIVE = kde_aqp.names_recv,
+    SEND = kde_aqp.names_send,
+    LIKE = text
+);
+COMMENT ON TYPE kde_aqp.names IS 'a table, or columns and expressions: ''a, b'' or ARRAY[''a'', ''b'']';
+COMMENT ON FUNCTION kde_aqp.names_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.names_out(kde_aqp.names) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.names_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.names_send(kde_aqp.names) IS 'I/O';
+CREATE CAST (text AS kde_aqp.names) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (varchar AS kde_aqp.names) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (name AS kde_aqp.names) WITH INOUT AS IMPLICIT;
+CREATE CAST (regclass AS kde_aqp.names) WITH INOUT AS IMPLICIT;
+CREATE CAST (oid AS kde_aqp.names) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer AS kde_aqp.names) WITH INOUT AS IMPLICIT;
+CREATE CAST (text[] AS kde_aqp.names) WITH INOUT AS IMPLICIT;
+CREATE CAST (varchar[] AS kde_aqp.names) WITH INOUT AS IMPLICIT;
+CREATE CAST (name[] AS kde_aqp.names) WITH INOUT AS IMPLICIT;
+COMMENT ON CAST (text AS kde_aqp.names) IS 'as they are typed';
+COMMENT ON CAST (varchar AS kde_aqp.names) IS 'as they are typed';
+COMMENT ON CAST (name AS kde_aqp.names) IS 'as it is typed';
+COMMENT ON CAST (regclass AS kde_aqp.names) IS 'the table''s';
+COMMENT ON CAST (oid AS kde_aqp.names) IS 'the table''s number';
+COMMENT ON CAST (integer AS kde_aqp.names) IS 'the table''s number';
+COMMENT ON CAST (text[] AS kde_aqp.names) IS 'each as it is';
+COMMENT ON CAST (varchar[] AS kde_aqp.names) IS 'each as it is';
+COMMENT ON CAST (name[] AS kde_aqp.names) IS 'each as it is';
+
 CREATE FUNCTION kde_fit(
-    relation regclass, column_name name, method text DEFAULT 'auto',
+    relation kde_aqp.names, column_name name, method text DEFAULT 'auto',
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
     filter text DEFAULT NULL,
-    max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
-    group_by text DEFAULT NULL, name text DEFAULT NULL, steps text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, measures kde_aqp.names DEFAULT NULL,
+    group_by kde_aqp.names DEFAULT NULL, name text DEFAULT NULL, steps text DEFAULT NULL,
     OUT name text, OUT model text, OUT rows double precision, OUT rows_read bigint,
     OUT expected_error text, OUT size text, OUT took text, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, double precision, text[], text, text, text) IS
+COMMENT ON FUNCTION kde_fit(kde_aqp.names, name, text, bigint, bigint, boolean, text, double precision, kde_aqp.names, kde_aqp.names, text, text) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row of the table';
 
 CREATE FUNCTION kde_fit(
-    relation regclass, column_names text[], method text DEFAULT 'auto',
+    relation kde_aqp.names, column_names text[], method text DEFAULT 'auto',
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
-    max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
-    group_by text DEFAULT NULL, name text DEFAULT NULL, steps text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, measures kde_aqp.names DEFAULT NULL,
+    group_by kde_aqp.names DEFAULT NULL, name text DEFAULT NULL, steps text DEFAULT NULL,
     OUT name text, OUT model text, OUT rows double precision, OUT rows_read bigint,
     OUT expected_error text, OUT size text, OUT took text, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision, text[], text, text, text) IS
+COMMENT ON FUNCTION kde_fit(kde_aqp.names, text[], text, bigint, bigint, text, double precision, kde_aqp.names, kde_aqp.names, text, text) IS
     'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
 
--- Of a table: what is worth it, by one scan.
+-- Of a table: what is worth it, by one scan. Of 'table.column' that.
 CREATE FUNCTION kde_fit(
-    relation regclass, seed bigint DEFAULT NULL,
+    relation kde_aqp.names, seed bigint DEFAULT NULL,
     OUT column_name text, OUT fitted boolean, OUT reason text, OUT model text,
     OUT rows double precision, OUT expected_error text, OUT size text, OUT took text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'kde_fit_table' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20;
-COMMENT ON FUNCTION kde_fit(regclass, bigint) IS
+COMMENT ON FUNCTION kde_fit(kde_aqp.names, bigint) IS
     'fits and stores a density of each column of a table that is worth one, by one scan; says why others are not';
 
 -- Of rows that the caller may read, by his own rights and under the policies that apply.
@@ -582,10 +624,10 @@ GRANT EXECUTE ON FUNCTION kde_aqp.shard_counters(regclass),
 
 CREATE FUNCTION kde_store(
     relation regclass, column_name name, density kde DEFAULT NULL, query text DEFAULT NULL,
-    filter text DEFAULT NULL, measures text[] DEFAULT NULL, name text DEFAULT NULL)
+    filter text DEFAULT NULL, measures kde_aqp.names DEFAULT NULL, name text DEFAULT NULL)
 RETURNS text
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_store(regclass, name, kde, text, text, text[], text) IS
+COMMENT ON FUNCTION kde_store(regclass, name, kde, text, text, kde_aqp.names, text) IS
     'makes a density, or what a query gives, the one of a column; a refresh asks the query again';
 
 CREATE FUNCTION kde_drop(
@@ -599,13 +641,13 @@ COMMENT ON FUNCTION kde_drop(text, "any", text, boolean) IS 'drops a stored dens
 -- Upkeep
 -- ---------------------------------------------------------------------------------------------
 
-CREATE FUNCTION kde_refresh(relation regclass, force boolean DEFAULT false)
+CREATE FUNCTION kde_refresh(relation kde_aqp.names, force boolean DEFAULT false)
 RETURNS TABLE (
     relation regclass, column_names text[], filter text, action text, reason text,
     changed_rows bigint, blocks_read bigint, total_ms double precision)
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
-COMMENT ON FUNCTION kde_refresh(regclass, boolean) IS
-    'fits the stale densities of a table again, in the caller''s transaction; force: all of them';
+COMMENT ON FUNCTION kde_refresh(kde_aqp.names, boolean) IS
+    'fits the stale densities of a table, or that of a name, again, in the caller''s transaction; force: all of them';
 
 CREATE PROCEDURE kde_refresh_all(force boolean DEFAULT false, check_drift boolean DEFAULT false)
 AS 'MODULE_PATHNAME' LANGUAGE C;

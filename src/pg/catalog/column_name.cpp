@@ -1,9 +1,12 @@
 // Columns by name, and what those that could be meant are called.
 #include "pg/catalog/column_name.h"
 
+#include "pg/catalog/name_text.h"
+
 extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
+#include "commands/dbcommands.h"
 #include "utils/varlena.h"
 }
 
@@ -79,7 +82,60 @@ Oid relation_by_names(List* names, const char* column) {
   return relation;
 }
 
-Oid relation_by_text(text* name) { return relation_by_names(textToQualifiedNameList(name)); }
+Oid relation_by_text(text* name) { return relation_by_names(identifiers_of(name)); }
+
+namespace {
+
+// InvalidOid: there is none. A catalog before the schema must be this database.
+Oid find_relation(List* names) {
+  constexpr int kMost = 3;
+  if (list_length(names) > kMost) return InvalidOid;
+  const RangeVar* table = makeRangeVarFromNameList(names);
+  if (table->catalogname != nullptr &&
+      strcmp(table->catalogname, get_database_name(MyDatabaseId)) != 0)
+    return InvalidOid;
+  return RangeVarGetRelid(table, NoLock, true);
+}
+
+[[noreturn]] void raise_no_table(const char* name) {
+  ereport(ERROR,
+          (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation \"%s\" does not exist", name)));
+  pg_unreachable();
+}
+
+}  // namespace
+
+Oid find_table(text* name) {
+  const char* whole = text_to_cstring(name);
+  Oid relation;
+  List* parts;
+  if (is_number_of_table(whole, &relation)) return relation;
+  if (!SplitIdentifierString(pstrdup(whole), '.', &parts) || parts == NIL) return InvalidOid;
+  return find_relation(identifiers_of(name));
+}
+
+Oid table_by_text(text* name) {
+  Oid relation = find_table(name);
+  if (OidIsValid(relation)) return relation;
+  const char* whole = text_to_cstring(name);
+  if (is_number_of_table(whole, &relation))
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %s does not exist", whole)));
+  raise_no_table(NameListToString(identifiers_of(name)));
+}
+
+TableColumn table_or_column(text* name) {
+  Oid relation = find_table(name);
+  if (OidIsValid(relation)) return {relation, 0};
+  List* names = identifiers_of(name);
+  const char* whole = NameListToString(names);
+  const char* column = strVal(llast(names));
+  names = list_truncate(names, list_length(names) - 1);
+  if (names != NIL) relation = find_relation(names);
+  if (!OidIsValid(relation))
+    raise_no_table(list_length(names) > 1 ? NameListToString(names) : whole);
+  return column_by_name(relation, column);
+}
 
 const char* fittable_columns(Oid relation) {
   StringInfoData out;
@@ -101,7 +157,7 @@ const char* fittable_columns(Oid relation) {
 }
 
 List* qualified_names(text* name) {
-  List* names = textToQualifiedNameList(name);
+  List* names = identifiers_of(name);
   if (list_length(names) < 2)
     ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
                     errmsg("invalid density name \"%s\"", text_to_cstring(name)),

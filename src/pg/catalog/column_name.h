@@ -18,6 +18,15 @@ List* qualified_names(text* name);
 Oid relation_by_names(List* names, const char* column = nullptr);
 Oid relation_by_text(text* name);
 
+// The table of that name, or number, as regclass has it; InvalidOid: there is none. By text: error
+// 42P01, 42602.
+Oid find_table(text* name);
+Oid table_by_text(text* name);
+
+// The table of that name (attnum 0), also by its number; or where there is none, and what precedes
+// the last point is a table, that one's column. Errors: as above; 42703.
+TableColumn table_or_column(text* name);
+
 // The number of a column by its exact name, InvalidAttrNumber if there is none. Every column that a
 // caller names passes here: no row that is read has system columns. Error 0A000 for those.
 AttrNumber column_number(Oid relation, const char* column_name);

@@ -5,6 +5,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/name_text.h"
 #include "pg/catalog/privileges.h"
 
 extern "C" {
@@ -21,83 +22,16 @@ namespace kde_pg {
 
 namespace {
 
-// An identifier that needs no quotes.
-bool is_word(const char* text) {
-  constexpr const char* kLetters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-  return *text != '\0' && text[strspn(text, kLetters)] == '\0';
-}
-
 [[noreturn]] void raise_malformed(const char* name) {
   ereport(ERROR, (errcode(ERRCODE_INVALID_NAME), errmsg("invalid density name \"%s\"", name),
                   errhint("Write 'table.column' or 'table (column, ...)'.")));
   pg_unreachable();
 }
 
-// The first of `wanted` outside quotes and, of a comma or the end, outside brackets; null if there
-// is none. Strings with backslash escapes and dollar quotes are not looked into: an expression with
-// a bracket or comma in one can be written with a plain string.
-const char* find_outside(const char* from, const char* wanted) {
-  int depth = 0;
-  char quote = '\0';
-  for (const char* c = from; *c != '\0'; ++c) {
-    if (quote != '\0') {
-      if (*c == quote) quote = '\0';  // doubled ones open again at once
-    } else if (depth == 0 && strchr(wanted, *c) != nullptr) {
-      return c;
-    } else if (*c == '\'' || *c == '"') {
-      quote = *c;
-    } else if (*c == '(' || *c == '[') {
-      ++depth;
-    } else if (*c == ')' || *c == ']') {
-      --depth;
-    }
-  }
-  return nullptr;
-}
+constexpr const char* kSpace = " \t\n\r\v\f";
 
-// An element without the spaces around it; an identifier that is all of it as SQL reads it, without
-// quotes or in lower case.
-char* element_of(const char* begin, const char* end) {
-  while (begin < end && scanner_isspace(*begin)) ++begin;
-  while (end > begin && scanner_isspace(end[-1])) --end;
-  const auto length = static_cast<int>(end - begin);
-  if (length < 2 || *begin != '"' || end[-1] != '"') {
-    char* text = pnstrdup(begin, length);
-    return is_word(text) ? downcase_truncate_identifier(text, length, false) : text;
-  }
-  StringInfoData out;
-  initStringInfo(&out);
-  for (const char* c = begin + 1; c < end - 1; ++c) {
-    if (*c == '"' && *++c != '"') return pnstrdup(begin, length);  // "a" + "b"
-    appendStringInfoChar(&out, *c);
-  }
-  return out.data;
-}
-
-// The elements of a list between begin and end, a text[]; null where one is empty.
-ArrayType* elements_of(const char* begin, const char* end) {
-  ArrayBuildState* elements = nullptr;
-  while (begin <= end) {
-    const char* comma = find_outside(begin, ",");
-    const char* last = comma != nullptr && comma < end ? comma : end;
-    const char* element = element_of(begin, last);
-    if (*element == '\0') return nullptr;
-    elements = accumArrayResult(elements, CStringGetTextDatum(element), false, TEXTOID,
-                                CurrentMemoryContext);
-    begin = last + 1;
-  }
-  return DatumGetArrayTypeP(makeArrayResult(elements, CurrentMemoryContext));
-}
-
-// What no alias has; from the third on what scanner_isspace() says.
-constexpr const char* kNoWord = ".( \t\n\r\v\f";
-constexpr const char* kSpace = kNoWord + 2;
-
-// One identifier: a table has to be followed by a column.
-bool is_alias(const char* whole) {
-  return *whole != '\0' && find_outside(whole, kNoWord) == nullptr;
-}
+// Neither a table with its column nor with a list of them.
+bool is_alias(const char* whole) { return *whole != '\0' && find_outside(whole, ".(") == nullptr; }
 
 // Where a name's columns end, before the word that says what its groups are by, and where that
 // word ends; null: there is none. In quotes and brackets it is a name's.
@@ -143,17 +77,6 @@ bool names_more(text* name) {
          is_alias(whole);
 }
 
-ArrayType* group_by_list(text* list) {
-  const char* whole = text_to_cstring(list);
-  const char* end = whole + strlen(whole);
-  ArrayType* elements = elements_of(whole, end);
-  if (elements == nullptr)
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_NAME), errmsg("invalid list for group_by: \"%s\"", whole),
-             errhint("Write it as in GROUP BY: 'column, expression'.")));
-  return elements;
-}
-
 namespace {
 
 // Of what follows "by", in parentheses or not.
@@ -170,7 +93,13 @@ ArrayType* groups_of_name(const char* whole, const char* begin) {
   return elements;
 }
 
-const char* alias_of(text* name) { return strVal(linitial(textToQualifiedNameList(name))); }
+// As SQL reads it; of what is no identifier, such as two words, the text as it is, as a fit stores it.
+const char* alias_of(const char* whole) {
+  List* parts;
+  return SplitIdentifierString(pstrdup(whole), '.', &parts) && parts != NIL
+             ? static_cast<const char*>(linitial(parts))
+             : whole;
+}
 
 // As the active snapshot sees it; null: there is none. Whoever may neither read what it is of nor
 // maintain its table hears what he would if there were none.
@@ -201,9 +130,10 @@ const CatalogEntry* entry_of_alias(const char* alias) {
 
 // The texts of the density of that name, which are canonical.
 NameParts parts_of_alias(text* name) {
-  const char* alias = alias_of(name);
+  const char* whole = text_to_cstring(name);
+  const char* alias = alias_of(whole);
   const CatalogEntry* entry = entry_of_alias(alias);
-  if (entry == nullptr) raise_no_alias(text_to_cstring(name), alias);
+  if (entry == nullptr) raise_no_alias(whole, alias);
   const DensityKey& key = entry->key;
   return {key.relation, column_names_of(key), true, groups_of(key),
           key.has_filter() ? cstring_to_text(key.filter) : nullptr};
@@ -212,7 +142,8 @@ NameParts parts_of_alias(text* name) {
 }  // namespace
 
 bool is_missing_alias(text* name) {
-  return is_alias(text_to_cstring(name)) && entry_of_alias(alias_of(name)) == nullptr;
+  const char* whole = text_to_cstring(name);
+  return is_alias(whole) && entry_of_alias(alias_of(whole)) == nullptr;
 }
 
 NameParts parts_of_name(text* name) {

@@ -7,7 +7,7 @@ namespace kde_pg {
 
 // The parts of a name: 'table.column', or 'table (column, expression, ...)' of one or more columns;
 // of a density with groups followed by what they are by: 'table.column by (column, expression)'. Or
-// a density's alias, a single word: then the parts are that density's.
+// a density's alias, what has neither point nor bracket: then the parts are that density's.
 // Quoting and search path are as for any name. Errors: 42602 malformed; 42P01 no such table; 42704
 // no such alias, or of a density that the caller may neither read nor maintain.
 struct NameParts {
@@ -32,9 +32,6 @@ DensityKey key_by_text(text* name, text* filter);
 // Whether a name is not 'table.column': lists its columns in parentheses, has groups, or is an
 // alias.
 bool names_more(text* name);
-
-// What groups are by, of a list as in GROUP BY, to an element of NameParts. Errors: 42602.
-ArrayType* group_by_list(text* list);
 
 // A word of columns[] (text[]) that is no column's name is no expression either: it is reported as
 // a misspelt column is everywhere (42703, with those that could be meant), before the parser does.

@@ -22,6 +22,7 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
+#include "pg/catalog/name_text.h"
 #include "pg/catalog/own_row.h"
 #include "pg/catalog/privileges.h"
 
@@ -225,10 +226,8 @@ const char* label_of(const Brought& row) {
 
 // A name as regclass takes it, but for a missing table, which is no error.
 Oid find_relation(const char* name) {
-  if (*name != '\0' && strspn(name, "0123456789") == strlen(name)) {
-    const Oid oid = static_cast<Oid>(strtoul(name, nullptr, 10));
-    return get_rel_name(oid) != nullptr ? oid : InvalidOid;
-  }
+  Oid relation;
+  if (is_number_of_table(name, &relation)) return relation;
   List* names = textToQualifiedNameList(cstring_to_text(name));
   return RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, true);
 }

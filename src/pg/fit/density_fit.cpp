@@ -72,12 +72,12 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
     request.asked.exact = PG_GETARG_BOOL(at.exact);
   }
   if (!PG_ARGISNULL(at.steps)) request.asked.steps = text_to_cstring(PG_GETARG_TEXT_PP(at.steps));
-  const Oid oid = PG_GETARG_OID(0);
+  const Oid oid = table_by_text(PG_GETARG_TEXT_PP(0));
   Relation relation = open_maintained_relation(oid);
   check_kind(relation);
   text* filter = text_argument(fcinfo, at.filter);
-  ArrayType* measures = measures_argument(fcinfo, at.measures);
-  ArrayType* group_by = group_by_argument(fcinfo, at.group_by);
+  ArrayType* measures = names_argument(fcinfo, at.measures, oid, "measures");
+  ArrayType* group_by = names_argument(fcinfo, at.group_by, oid, "group_by");
   request.key = at.exact < 0
                     ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter, measures, group_by)
                     : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter, measures, group_by);
@@ -124,11 +124,11 @@ void fit_density(const DensityRequest& request, Relation relation, Road* road, D
 
 }  // namespace kde_pg
 
-// kde_fit(regclass, name, method, sample_rows, seed, ...)
+// kde_fit(names, name, method, sample_rows, seed, ...)
 KDE_EXPORT(kde_fit);
 Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {5, 6, 7, 8, 9, 10, 11}); }
 
-// kde_fit(regclass, text[], method, sample_rows, seed, ...). An array of one is the fit of a column.
+// kde_fit(names, text[], method, sample_rows, seed, ...). An array of one is the fit of a column.
 KDE_EXPORT(kde_fit_columns);
 Datum kde_fit_columns(PG_FUNCTION_ARGS) {
   return kde_pg::fit_by_call(fcinfo, {-1, 5, 6, 7, 8, 9, 10});

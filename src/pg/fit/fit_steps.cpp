@@ -3,6 +3,7 @@
 
 #include "pg/base/options.h"
 #include "pg/catalog/density_name.h"
+#include "pg/catalog/name_text.h"
 #include "pg/catalog/privileges.h"
 
 namespace kde_pg {
@@ -64,14 +65,14 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_
   return asked;
 }
 
-ArrayType* group_by_argument(FunctionCallInfo fcinfo, int n) {
+ArrayType* names_argument(FunctionCallInfo fcinfo, int n, Oid relation, const char* argument) {
   if (PG_ARGISNULL(n)) return nullptr;
-  ArrayType* group_by = group_by_list(PG_GETARG_TEXT_PP(n));
-  check_words(PG_GETARG_OID(0), group_by);
-  return group_by;
+  ArrayType* names = names_list(PG_GETARG_TEXT_PP(n), argument);
+  check_words(relation, names);
+  return names;
 }
 
-ArrayType* measures_argument(FunctionCallInfo fcinfo, int n) {
+ArrayType* array_argument(FunctionCallInfo fcinfo, int n) {
   return PG_ARGISNULL(n) ? nullptr : PG_GETARG_ARRAYTYPE_P(n);
 }
 

@@ -29,11 +29,11 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_
 // Argument n, a name of a density's own; null: none. Error 42602 for what is none.
 const char* read_alias(FunctionCallInfo fcinfo, int n);
 
-// What groups are by, of the fit of argument 0: a list, or null; so, too, where the extension is
-// still of a version without. Errors: those of group_by_list() and check_words().
-ArrayType* group_by_argument(FunctionCallInfo fcinfo, int n);
-// Argument `n`, or null: also where the extension is still of a version without it.
-ArrayType* measures_argument(FunctionCallInfo fcinfo, int n);
+// Argument `n`, of type kde_aqp.names: columns and expressions of a relation, text[]; null: none.
+// argument: its name. Errors: those of names_list() and check_words().
+ArrayType* names_argument(FunctionCallInfo fcinfo, int n, Oid relation, const char* argument);
+// Argument `n`, an array, or null: also where the extension is still of a version without it.
+ArrayType* array_argument(FunctionCallInfo fcinfo, int n);
 
 // Argument `n`, or null.
 text* text_argument(FunctionCallInfo fcinfo, int n);

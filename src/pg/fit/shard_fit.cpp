@@ -169,7 +169,7 @@ Datum kde_shard_density(PG_FUNCTION_ARGS) {
   const Oid oid = PG_GETARG_OID(0);
   DensityRequest request;
   request.key = key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), text_argument(fcinfo, 3),
-                              measures_argument(fcinfo, 2), nullptr);
+                              array_argument(fcinfo, 2), nullptr);
   request.asked = {};
   request.asked.method = text_to_cstring(PG_GETARG_TEXT_PP(4));
   request.asked.sample_rows = PG_GETARG_BOOL(5) ? -1 : kAllRowsRead;

@@ -161,7 +161,7 @@ Datum kde_store(PG_FUNCTION_ARGS) {
   check_kind(relation);
   DensityRequest request;
   request.key = key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 4),
-                            measures_argument(fcinfo, 5), nullptr);
+                            names_argument(fcinfo, 5, PG_GETARG_OID(0), "measures"), nullptr);
   request.asked = {};
   request.asked.method = "auto";
   request.asked.alias = read_alias(fcinfo, 6);

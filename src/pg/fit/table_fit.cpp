@@ -1,10 +1,12 @@
 // kde_fit of a whole table: its columns that are worth a density, by one scan. A density with
-// measures stays: nobody has said that they are to go.
+// measures stays: nobody has said that they are to go. Or of one, by 'table.column'.
 #include "pg/base/options.h"
 #include "pg/base/fault.h"
 #include "pg/values/result_set.h"
 #include "pg/catalog/catalog.h"
+#include "pg/catalog/column_name.h"
 #include "pg/catalog/privileges.h"
+#include "pg/fit/density_fit.h"
 #include "pg/fit/fit_record.h"
 #include "pg/fit/shard_fit.h"
 #include "pg/fit/road.h"
@@ -164,18 +166,34 @@ void fit_columns(List* columns, const FitRequest& asked, Relation relation) {
   if (size > 0) fit_together(of, size, together, relation);
 }
 
+// As kde_fit() of that column does, whatever it is worth.
+Column* fit_named(TableColumn named, const FitRequest& asked, Relation relation) {
+  auto* column = new (palloc(sizeof(Column))) Column;
+  namestrcpy(&column->name, live_column_name(named.relation, named.attnum));
+  column->key = key_of(named);
+  check_may_fit(column->key);
+  DensityRequest request;
+  request.asked = asked;
+  request.key = column->key;
+  Road road;
+  const bool has_road = begin_road(request, relation, &road);
+  fit_density(request, relation, has_road ? &road : nullptr, &column->fit);
+  return column;
+}
+
 }  // namespace
 
 }  // namespace kde_pg
 
-// kde_fit(regclass, seed)
+// kde_fit(names, seed)
 KDE_EXPORT(kde_fit_table);
 Datum kde_fit_table(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   check_may_write("kde_fit()");
   reject_null(fcinfo, 0, "relation");
   const ResultRows rows = begin_rows(fcinfo, kResults);
-  Relation relation = open_maintained_relation(PG_GETARG_OID(0));
+  const TableColumn only = table_or_column(PG_GETARG_TEXT_PP(0));
+  Relation relation = open_maintained_relation(only.relation);
   check_kind(relation);
   FitRequest asked = {};
   asked.method = "auto";
@@ -183,10 +201,15 @@ Datum kde_fit_table(PG_FUNCTION_ARGS) {
   asked.bytes = session_density_bytes();
   asked.seed_given = !PG_ARGISNULL(1);
   asked.seed = asked.seed_given ? PG_GETARG_INT64(1) : random_seed();
-  List* columns = columns_of(relation);
-  lock_columns(columns);
-  KDE_FAULT("fit.decided");
-  fit_columns(columns, asked, relation);
+  List* columns;
+  if (only.attnum == 0) {
+    columns = columns_of(relation);
+    lock_columns(columns);
+    KDE_FAULT("fit.decided");
+    fit_columns(columns, asked, relation);
+  } else {
+    columns = list_make1(fit_named(only, asked, relation));
+  }
   for (const Column* item : of_list<const Column>(columns)) put_row(rows, *item);
   relation_close(relation, NoLock);
   PG_RETURN_NULL();

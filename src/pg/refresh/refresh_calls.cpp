@@ -1,5 +1,6 @@
 // kde_refresh, kde_refresh_all and kde_set_refresh.
 #include "pg/values/result_set.h"
+#include "pg/catalog/column_name.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/own_row.h"
 #include "pg/catalog/privileges.h"
@@ -116,6 +117,15 @@ int compare_ids(const ListCell* a, const ListCell* b) {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
+// That of a key, if it may be refreshed. Error 42704: there is none.
+List* those_of(List* items, const DensityKey& key) {
+  List* out = NIL;
+  for (RefreshItem* item : of_list<RefreshItem>(items))
+    if (same_key(item->key, key)) out = lappend(out, item);
+  if (catalog_entry(key) == nullptr) raise_not_fitted(key);
+  return out;
+}
+
 }  // namespace
 
 }  // namespace kde_pg
@@ -128,11 +138,17 @@ Datum kde_refresh(PG_FUNCTION_ARGS) {
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, "force");
   const ResultRows rows = begin_rows(fcinfo, 8);
-  Relation relation = open_maintained_relation(PG_GETARG_OID(0));
+  text* name = PG_GETARG_TEXT_PP(0);
+  NameParts parts = {find_table(name), nullptr, false, nullptr, nullptr};
+  const bool is_table = OidIsValid(parts.relation);
+  if (!is_table && is_missing_alias(name)) (void)table_by_text(name);  // the error
+  if (!is_table) parts = parts_of_name(name);
+  Relation relation = open_maintained_relation(parts.relation);
   check_kind(relation);
   RefreshHow how;
   how.force = PG_GETARG_BOOL(1);
   List* items = refresh_items(RelationGetRelid(relation), false);
+  if (!is_table) items = those_of(items, stored_key(relation, parts, nullptr));
   list_sort(items, compare_ids);
   List* keys = NIL;
   for (RefreshItem* item : of_list<RefreshItem>(items)) keys = lappend(keys, &item->key);

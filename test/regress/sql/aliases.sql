@@ -41,6 +41,19 @@ SELECT approx_count('first', filter => 'u = 2');
 SELECT kde_fit('named', 'u', name => 'first');
 SELECT kde_fit('named', 'u', name => '');
 SELECT kde_fit('named', 'u', name => repeat('x', 64));
+-- What is no identifier is asked as it was given: by all that take a density's name, and by kde_refresh() alone.
+SELECT name FROM kde_fit('named', 'v', filter => 'u = 0', name => 'My name, 2026');
+SELECT approx_count('My name, 2026', 2, 4), (kde_info('My name, 2026')).rows, approx_count('"My name, 2026"', 2, 4);
+SELECT kde_set_plain_sql('My name, 2026', true), kde_set_refresh('My name, 2026', max_age => '1 day');
+SELECT plain_sql FROM kde_densities_full WHERE alias = 'My name, 2026';
+SELECT action, filter FROM kde_refresh('My name, 2026', force => true);
+SELECT action, filter FROM kde_refresh('named.v', force => true);
+SELECT count(*) > 0 AS checked, bool_and(held) AS held FROM kde_self_check('My name, 2026', seed => 1);
+SELECT kde_drop('My name, 2026');
+SELECT approx_count('My name, 2026');
+SELECT kde_drop('My name, 2026', if_exists => true);
+SELECT kde_refresh('My name, 2026');
+SELECT kde_refresh('named.odd');
 -- A role that may not read the column hears nothing of its values.
 CREATE ROLE kde_named_reader;
 SET ROLE kde_named_reader;

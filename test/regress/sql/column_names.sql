@@ -46,6 +46,13 @@ ORDER BY c.i, call COLLATE "C";
 SELECT attname, try(format('SELECT kde_sample(''t'', %L)', attname))
 FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum < 0 ORDER BY attnum DESC;
 
+-- What needs quotes is written with them by the hint.
+ALTER TABLE t ADD "my col" integer DEFAULT 3, ADD "point.ed" integer DEFAULT 4;
+CREATE TABLE "my table" AS SELECT * FROM t;
+SELECT name, try(format('SELECT approx_count(%L)', name))
+FROM unnest(ARRAY['t.my col', 't."my col"', 'my table.v', 'my table.my col', 'my table (v, w)', 'column_names.my table.v',
+  '"my table".my col', 't.', 't.my "col', 't (my col)', 'my table']) AS name;
+
 -- Plain SQL and what asks it take any column; densities have no part in these.
 SELECT density, count FROM approx_where('t', 'ctid < ''(0,6)''', otherwise => 'exact');
 SELECT try($$SELECT approx_where('t', 'v < 5', measure => 'ctid')$$);

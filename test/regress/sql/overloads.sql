@@ -333,6 +333,52 @@ SELECT kde_conditional('throws2.other', ARRAY[1]);
 SELECT chosen, estimate FROM kde_explain(kde_density('throws2 (side, other)'), '{2,1}', '{4,2}');
 SELECT kde_drop('throws2', 'side');
 
+-- What is typed for a fit: a column behind its table, lists as texts and as arrays, all of one meaning.
+CREATE SCHEMA typed;
+CREATE TABLE typed.fares AS SELECT i % 6 AS fare, i % 4 AS qty, i % 3 AS "By day", 'k' || i % 2 AS k FROM generate_series(1, 600) AS i;
+CREATE TABLE fares AS SELECT * FROM typed.fares;
+CREATE FUNCTION typed_fit(call text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE told text; hinted text;
+BEGIN
+  EXECUTE 'SELECT FROM ' || call;
+  RETURN (SELECT name || coalesce(' with ' || measures::text, '') FROM last_fit);
+EXCEPTION WHEN OTHERS THEN
+  GET STACKED DIAGNOSTICS told = MESSAGE_TEXT, hinted = PG_EXCEPTION_HINT;
+  RETURN told || ' / ' || hinted;
+END $$;
+SET client_min_messages = warning;
+SELECT replace(call, current_database(), 'here') AS call, typed_fit(call) FROM unnest(ARRAY[
+  $$kde_fit('fares.fare')$$, $$kde_fit('typed.fares.fare', seed => 1)$$, format('kde_fit(%L)', current_database() || '.typed.fares.qty'),
+  $$kde_fit('fares."By day"')$$, $$kde_fit('fares.By day')$$, $$kde_fit('fares.fair')$$, $$kde_fit('typed.fare')$$,
+  $$kde_fit('nowhere.fares.fare')$$, $$kde_fit('a.b.c.d.e')$$, $$kde_fit('fares.')$$, $$kde_fit('"fares')$$, $$kde_fit('0')$$,
+  $$kde_fit('my fares', 'fare')$$, $$kde_fit('fares.fare', 'fare')$$,
+  $$kde_fit('fares'::regclass, 'fare')$$, $$kde_fit('fares'::regclass::oid, 'fare')$$, $$kde_fit('fares'::text, 'fare')$$,
+  $$kde_fit('fares'::varchar, 'fare')$$, $$kde_fit('fares'::name, 'fare')$$,
+  $$kde_fit('fares', 'fare', measures => 'qty')$$, $$kde_fit('fares', 'fare', measures => 'QTY, "By day"')$$,
+  $$kde_fit('fares', 'fare', measures => ARRAY['qty', 'By day'])$$, $$kde_fit('fares', 'fare', measures => ARRAY['qty']::name[])$$,
+  $$kde_fit('fares', 'fare', measures => '{qty,By day}')$$, $$kde_fit('fares', ARRAY['fare'], measures => 'qty * 2')$$,
+  $$kde_fit('fares', 'fare', measures => '{qty')$$, $$kde_fit('fares', 'fare', measures => 'qty,')$$,
+  $$kde_fit('fares', 'fare', measures => 'quantity')$$, $$kde_fit('fares', 'fare', measures => ARRAY['qty', NULL])$$,
+  $$kde_fit('fares', 'fare', group_by => 'k, upper(k)')$$, $$kde_fit('fares', 'fare', group_by => ARRAY['k', 'upper(k)'])$$,
+  $$kde_fit('fares', 'fare', group_by => ARRAY['k', 'By day']::varchar[])$$, $$kde_fit('fares', 'fare', group_by => '{k}')$$,
+  $$kde_fit('fares', 'fare', group_by => ARRAY['kk'])$$, $$kde_store('fares', 'fare', kde_sample('fares', 'fare'), measures => 'qty')$$]) AS call;
+-- A table of that name comes before a column.
+CREATE TABLE typed.qty AS SELECT i AS n FROM generate_series(1, 9) AS i;
+CREATE TABLE typed AS TABLE fares;
+SELECT column_name FROM kde_fit('typed.qty');
+SELECT column_name FROM kde_fit('typed.fare');
+-- Of a table as a whole, what is worth it, as of a column that is a key what is asked for.
+CREATE TABLE keyed (id integer PRIMARY KEY, v integer);
+INSERT INTO keyed SELECT i, i % 9 FROM generate_series(1, 99) AS i;
+SELECT column_name, fitted FROM kde_fit('keyed');
+SELECT column_name, fitted, rows FROM kde_fit('keyed.id');
+PREPARE typed AS SELECT rows FROM kde_fit($1, $2, measures => $3, group_by => $4);
+EXECUTE typed('fares', 'fare', 'qty', '{k}');
+EXECUTE typed('fares', 'fare', '{qty}', 'k');
+SELECT parameter_types FROM pg_prepared_statements;
+DEALLOCATE ALL;
+RESET client_min_messages;
+
 -- Parameters of unknown type, as drivers send them.
 PREPARE bounds AS SELECT approx_count('dice.side', $1, $2);
 PREPARE all_of_it AS SELECT approx_count($1, $2, $3);
@@ -420,4 +466,4 @@ SELECT parameter_types FROM pg_prepared_statements;
 DEALLOCATE ALL;
 
 SET client_min_messages = warning;
-DROP SCHEMA overloads CASCADE;
+DROP SCHEMA overloads, typed CASCADE;
