@@ -270,6 +270,7 @@ class PlainAnswering {
   }
 
   bool is_answered() const { return state_.out.outcome == PlainOutcome::answered; }
+  bool is_inaccurate() const { return state_.out.outcome == PlainOutcome::inaccurate; }
 
   // As of then, a range more than half of which lies beyond the values that there were: what is
   // there now came since.
@@ -312,8 +313,8 @@ class PlainAnswering {
     }
     if (plan_.demanded) return datums_.note_intervals(answers);
     for (int k = 0; k < plan_.aggregates; ++k)
-      if (!datums_.put(k, answers[k], of.set, of.row)) return false;
-    state_.out.rows = lappend(state_.out.rows, of.row);
+      if (!datums_.put(k, answers[k], of.set, of.row) && !is_inaccurate()) return false;
+    if (is_answered()) state_.out.rows = lappend(state_.out.rows, of.row);
     return true;
   }
 

@@ -15,9 +15,10 @@ struct PlainState {
   const PlainPlan& plan;
   PlainAnswers out;
 
-  // Always false.
+  // Always false. What is inaccurate stays so, with its detail: the others are looked at for what is
+  // worst.
   bool refuse(PlainOutcome why) {
-    out.outcome = why;
+    if (out.outcome != PlainOutcome::inaccurate) out.outcome = why;
     out.rows = NIL;
     return false;
   }

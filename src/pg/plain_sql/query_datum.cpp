@@ -118,9 +118,16 @@ bool PlainDatums::is_close(const PlainAggregate& a, const kde::Interval& i, doub
                                       "variance",        "stddev", "min",  "max", "percentile_cont",
                                       "percentile_disc", "mode",   "count"};
   const char* what = kWhat[static_cast<int>(a.answer)];
-  state_.out.detail = std::isfinite(error)
-                          ? psprintf("%s only within %s %%", what, percent_up(error))
-                          : psprintf("%s not at all", what);
+  return std::isfinite(error)
+             ? refuse_far(error, psprintf("%s only within %s %%", what, percent_up(error)))
+             : refuse_far(kFarthest, psprintf("%s not at all", what));
+}
+
+bool PlainDatums::refuse_far(double error, const char* detail) {
+  if (error > worst_) {
+    worst_ = error;
+    state_.out.detail = detail;
+  }
   return state_.refuse(PlainOutcome::inaccurate);
 }
 
@@ -382,8 +389,8 @@ bool PlainDatums::put_extreme(const PlainAggregate& a, const PlainTotal& answer,
                                                                          : answer.extreme_out > x);
   if (!std::isnan(x) && is_there) return true;
   state_.out.extreme_went = answer.any_out;
-  state_.out.detail = a.answer == PlainAnswer::max ? "max not for certain" : "min not for certain";
-  return state_.refuse(PlainOutcome::inaccurate);
+  return refuse_far(kFarthest,
+                    a.answer == PlainAnswer::max ? "max not for certain" : "min not for certain");
 }
 
 // Not to the last digit, which numeric has more of.
@@ -424,6 +431,7 @@ kde::Interval PlainDatums::as_put(const PlainAggregate& a, const PlainTotal& ans
 bool PlainDatums::note_intervals(const PlainTotal* answers) {
   state_.out.intervals = static_cast<kde::Interval*>(
       palloc(sizeof(kde::Interval) * static_cast<Size>(state_.plan.aggregates + 1)));
+  bool all_close = true;
   for (int k = 0; k < state_.plan.aggregates; ++k) {
     const PlainAggregate& a = state_.plan.aggregate[k];
     kde::Interval* i = &state_.out.intervals[k];
@@ -434,11 +442,10 @@ bool PlainDatums::note_intervals(const PlainTotal* answers) {
     if (is_null) i->estimate = std::numeric_limits<double>::quiet_NaN();
     if (is_null && !(answers[k].total.count.upper > 0)) i->lower = i->upper = i->estimate;
     // Where there may be rows, and no answer, that is no accurate one.
-    if (std::isfinite(state_.asked.error) && !(answers[k].total.count.upper < 0.5) &&
-        !is_close(a, *i, i->estimate, false))
-      return false;
+    if (std::isfinite(state_.asked.error) && !(answers[k].total.count.upper < 0.5))
+      all_close &= is_close(a, *i, i->estimate, false);
   }
-  return true;
+  return all_close;
 }
 
 }  // namespace kde_pg

@@ -7,6 +7,7 @@
 #include "pg/plain_sql/query_rows.h"
 
 #include <cmath>
+#include <limits>
 
 namespace kde_pg {
 
@@ -36,6 +37,8 @@ class PlainDatums {
   kde::Interval as_put(const PlainAggregate& a, const PlainTotal& answer) const;
   // Notes how far it may be off; false: too far. shown: what becomes of the estimate.
   bool is_close(const PlainAggregate& a, const kde::Interval& i, double shown, bool lost_digits);
+  // The answer is inaccurate, by the worst that is met. Always false.
+  bool refuse_far(double error, const char* detail);
 
   bool put_zero(const PlainTotal& answer, Oid type, Datum* value, bool* is_null);
   bool put_sum(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
@@ -54,8 +57,11 @@ class PlainDatums {
   bool put_variance(const PlainAggregate& a, const PlainTotal& answer, bool is_end, Oid type,
                     Datum* value, bool* is_null);
 
+  static constexpr double kFarthest = std::numeric_limits<double>::infinity();
+
   PlainState& state_;
   const kde::AnyDensity& density_;
+  double worst_ = 0;
 };
 
 }  // namespace kde_pg

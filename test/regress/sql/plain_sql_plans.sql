@@ -233,6 +233,33 @@ SELECT name, filter, plain_sql FROM kde_densities_full WHERE relation = 'cases':
 SELECT (kde_fit('cases', 'x', sample_rows => -1, group_by => 's')).rows, kde_set_plain_sql('cases.x by (s)', true);
 EXECUTE of_labels;
 
+-- Where several answers are too far off, the worst of all groups and aggregates is named, wherever it stands.
+CREATE TABLE rough AS SELECT (i * 7919 % 100003)::integer AS x, CASE WHEN i % 997 = 0 THEN 1000 ELSE 1 END AS y FROM generate_series(1, 100000::bigint) AS i;
+ANALYZE rough;
+SELECT (kde_fit('rough', 'x', sample_rows => 2000, seed => 1, measures => 'y')).rows > 0 AS fitted, kde_set_plain_sql('rough.x', true);
+SELECT pg_stat_force_next_flush();
+SET kde_aqp.approximate_error = 0.0001;
+CREATE FUNCTION off(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+    IF line LIKE '%exact plan:%' THEN RETURN substring(line FROM 'exact plan: (.*)'); END IF;
+  END LOOP;
+  RETURN 'not told';
+END $$;
+CREATE FUNCTION worst(offs text[]) RETURNS text LANGUAGE sql AS $$
+  SELECT off FROM unnest(offs) AS off ORDER BY substring(off FROM 'within (.*) %')::numeric DESC LIMIT 1 $$;
+WITH one AS MATERIALIZED (
+  SELECT array_agg(off(format('SELECT %s FROM rough WHERE x < 30000', name))) AS offs
+  FROM unnest('{count(*),sum(y),avg(y),sum(x)}'::text[]) AS name)
+SELECT (SELECT count(DISTINCT substring(off FROM 'within (.*) %')) FROM unnest(offs) AS off) > 2 AS differ,
+  off(format('SELECT %s FROM rough WHERE x < 30000', names)) = worst(offs) AS the_worst
+FROM one, unnest(ARRAY['count(*), sum(y), avg(y), sum(x)', 'sum(y), count(*), sum(x), avg(y)', 'sum(x), avg(y), count(*), sum(y)']) AS names;
+SELECT count(DISTINCT substring(off FROM 'within (.*) %')) > 1 AS differ,
+  off('SELECT x / 10000, sum(y) FROM rough WHERE x < 30000 GROUP BY 1') = worst(array_agg(off)) AS of_groups
+FROM generate_series(0, 2) AS g, off(format('SELECT sum(y) FROM rough WHERE x >= %s AND x < %s', g * 10000, (g + 1) * 10000)) AS off;
+RESET kde_aqp.approximate_error;
+
 RESET kde_aqp.approximate;
 DROP SCHEMA plain_sql_plans CASCADE;
 DROP ROLE regress_kde_plans;
