@@ -67,9 +67,6 @@ double pages_of(Oid relation) {
   return out;
 }
 
-// The ways to take what parameters are of.
-enum class Unknown { as_it_is, as_numbers };
-
 Query* analysed(const char* text, Unknown unknown, const char** why) {
   RawStmt* raw = parse_statement(text);
   if (raw == nullptr) {
@@ -84,10 +81,7 @@ Query* analysed(const char* text, Unknown unknown, const char** why) {
     *why = "it locks rows";
     return nullptr;
   }
-  if (unknown == Unknown::as_numbers) type_parameters_as_numbers(raw);
-  Oid* types = nullptr;
-  int count = 0;
-  List* queries = pg_analyze_and_rewrite_varparams(raw, text, &types, &count, nullptr);
+  List* queries = analysed_with_parameters(raw, text, unknown);
   auto* query = list_length(queries) == 1 ? linitial_node(Query, queries) : nullptr;
   if (query == nullptr || query->commandType != CMD_SELECT || query->hasModifyingCTE) {
     *why = "it is no query";
@@ -147,6 +141,13 @@ bool is_readable(const AdvisedDemand& demand) {
 }
 
 }  // namespace
+
+List* analysed_with_parameters(RawStmt* raw, const char* text, Unknown unknown) {
+  if (unknown == Unknown::as_numbers) type_parameters_as_numbers(raw);
+  Oid* types = nullptr;
+  int count = 0;
+  return pg_analyze_and_rewrite_varparams(raw, text, &types, &count, nullptr);
+}
 
 void read_statement(Advice* advice, AdvisedStatement* statement) {
   MemoryContext caller = CurrentMemoryContext;

@@ -1,5 +1,5 @@
 // approx_where(): counts, sums and means of the rows that a condition leaves, by any density that
-// fits; and kde_explain_query(): which densities those are, of any query.
+// fits.
 //
 // The condition becomes SELECT count(*) FROM relation WHERE condition, which is planned as plain
 // SQL is (query.h) and run with a demand of its own (demand.h).
@@ -170,35 +170,4 @@ Datum kde_approx_where(PG_FUNCTION_ARGS) {
                    field(1, sum.estimate), field(1, sum.lower), field(1, sum.upper),
                    field(2, mean.estimate), field(2, mean.lower), field(2, mean.upper), exact,
                    answers.density);
-}
-
-// kde_explain_query(query)
-KDE_EXPORT(kde_explain_query);
-Datum kde_explain_query(PG_FUNCTION_ARGS) {
-  using namespace kde_pg;
-  constexpr int kResults = 5;
-  const ResultRows rows = begin_rows(fcinfo, kResults);
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  const char* query = text_to_cstring(PG_GETARG_TEXT_PP(0));
-  List* raw = raw_parser(query, RAW_PARSE_DEFAULT);
-  if (list_length(raw) != 1)
-    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single query is expected"),
-                    errhint("Pass one SELECT.")));
-  List* queries =
-      pg_analyze_and_rewrite_fixedparams(linitial_node(RawStmt, raw), query, nullptr, 0, nullptr);
-  if (list_length(queries) != 1 || linitial_node(Query, queries)->commandType != CMD_SELECT)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("densities answer no other statements than SELECT"),
-                    errhint("Pass one SELECT.")));
-  PlainDemand demand;
-  demand.of_subqueries = true;
-  check_may_run(linitial_node(Query, queries));
-  (void)plan_demanded(&demand, linitial_node(Query, queries), query);
-  PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted"};
-  if (demand.reasons == NIL) demand.reasons = list_make1(&none);
-  for (const PlainReason* r : of_list<const PlainReason>(demand.reasons)) {
-    rows.put(Field(OidIsValid(r->relation), r->relation), r->density, r->filter, r->answers,
-             r->why);
-  }
-  PG_RETURN_NULL();
 }

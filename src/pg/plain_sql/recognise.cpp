@@ -568,6 +568,10 @@ class Reasons {
   void of_query(Oid relation, const char* why) {
     put(relation, nullptr, 0, false, why != nullptr ? why : "is none that densities answer");
   }
+  void by_others(Oid relation) {
+    put(relation, nullptr, kMostNear, true,
+        "answers, by columns that the current user may not read");
+  }
   void of_part(const PlainQuery& question) {
     put(question.key.relation, &question.key, kMostNear, true, "answers a part of the aggregates");
   }
@@ -634,18 +638,25 @@ List* queries_of_table(PlannerInfo* root, RelOptInfo* input, Index table, List* 
   PlainReader query(static_cast<bool>(reasons));
   PlainQuery* best = nullptr;
   List* out = NIL;
+  bool by_others = false;  // whose columns the current user may not read
   if (query.read(root, input, table, target, having)) {
     for (CatalogEntry* entry : of_list<CatalogEntry>(entries)) {
       PlainQuery* q = query.question(*entry);
-      if (reasons && is_readable(entry->key)) reasons.of(*entry, q, query);
+      if (reasons && is_readable(entry->key))
+        reasons.of(*entry, q, query);
+      else
+        by_others |= q != nullptr && entry->settings.plain_sql;
       if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
     }
-    // What is told is the same whether or not there are others.
+    // EXPLAIN says as much. Else what is told is the same whether or not there are others.
+    if (by_others) reasons.by_others(rte->relid);
     if (reasons.are_none())
-      reasons.of_query(rte->relid,
-                       is_readable(rte->relid)
-                           ? "its table has no density"
-                           : "its table has no density of columns that the current user may read");
+      reasons.of_query(
+          rte->relid,
+          is_readable(rte->relid)
+              ? "its table has no density"
+              : "its table has no density of columns that the current user may read, nor another "
+                "that answers plain SQL");
     out = best != nullptr ? list_make1(best) : query.questions(entries);
     for (const PlainQuery* part : of_list<const PlainQuery>(out)) {
       if (best == nullptr && is_readable(part->key)) reasons.of_part(*part);

@@ -322,6 +322,21 @@ SELECT * FROM kde_explain_query('DELETE FROM sampled');
 SELECT * FROM kde_explain_query('SELECT 1; SELECT 2');
 SELECT * FROM kde_explain_query('SELECT nothing FROM sampled');
 SELECT * FROM kde_explain_query(NULL);
+-- With parameters, which have no values, as prepared statements and pg_stat_statements have them.
+SELECT density, answers, reason FROM kde_explain_query('SELECT count(*) FROM sales WHERE qty < $1') LIMIT 1;
+SELECT density, answers, reason FROM kde_explain_query('SELECT region, date_trunc($1, sold_on), sum(amount) FROM sales WHERE sold_on BETWEEN $2 AND $3 AND region = $4 GROUP BY 1, 2') LIMIT 1;
+SELECT density, answers, reason FROM kde_explain_query('SELECT count(*) FROM sales WHERE sold_on < date $1 + $2') LIMIT 1;
+SELECT density, answers, reason FROM kde_explain_query('PREPARE few AS SELECT count($1) FROM sales WHERE qty < $2') LIMIT 1;
+SELECT * FROM kde_explain_query('SELECT count(*) FROM sales WHERE nothing < $1');
+SELECT * FROM kde_explain_query('DELETE FROM sampled WHERE x = $1');
+-- Of a join the table that matters, in whatever order, whether it is answered or not.
+CREATE TABLE regions AS SELECT r AS name, r = 'EU' AS near FROM unnest('{EU,US,Asia}'::text[]) AS r;
+ANALYZE regions;
+SELECT query, e.* FROM unnest(ARRAY[
+  'SELECT r.near, sum(s.amount) FROM regions AS r JOIN sales AS s ON r.name = s.region WHERE s.sold_on < ''2026-03-01'' GROUP BY 1',
+  'SELECT r.near, sum(s.amount) FROM regions AS r FULL JOIN sales AS s ON r.name = s.region GROUP BY 1',
+  'SELECT count(*) FROM regions AS r, sales AS s WHERE r.name < s.region']) AS query,
+  LATERAL (SELECT relation, density, answers, reason FROM kde_explain_query(query) LIMIT 1) AS e;
 
 -- Privileges are the statement's; who may not read a density's columns learns nothing of it.
 CREATE ROLE regress_kde_where;
@@ -338,6 +353,23 @@ CREATE POLICY few ON sales USING (qty < 50);
 SET ROLE regress_kde_where;
 SELECT count FROM approx_where('sales', 'qty < 100');
 RESET ROLE;
+
+-- Who may read a view alone is told what plain SQL does there, as EXPLAIN tells him, and no names.
+ALTER TABLE sales DISABLE ROW LEVEL SECURITY;
+REVOKE SELECT (qty) ON sales FROM regress_kde_where;
+CREATE VIEW seen AS SELECT * FROM sales;
+CREATE VIEW seen_by_region AS SELECT region, count(*) AS n FROM sales WHERE sold_on < '2026-03-01' GROUP BY region;
+GRANT SELECT ON seen, seen_by_region TO regress_kde_where;
+CREATE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN RETURN QUERY EXECUTE 'EXPLAIN ' || query; END $$;
+SET kde_aqp.approximate = 'all';
+SET ROLE regress_kde_where;
+SELECT query, e.*, EXISTS (SELECT FROM explained(query) AS line WHERE line LIKE '%KdeAqp%') AS in_plan
+FROM unnest(ARRAY['SELECT count(*) FROM seen WHERE sold_on < ''2026-03-01''', 'SELECT * FROM seen_by_region',
+  'SELECT max(amount) FROM seen WHERE region = ''EU''', 'SELECT count(*) FROM seen WHERE qty < 10', 'SELECT bit_or(qty) FROM seen']) AS query, kde_explain_query(query) AS e;
+SELECT try('SELECT kde_explain_query(''SELECT count(*) FROM sales WHERE qty < 10'')');
+RESET ROLE;
+RESET kde_aqp.approximate;
 
 DROP SCHEMA plain_where CASCADE;
 DROP ROLE regress_kde_where;
