@@ -6,6 +6,7 @@
 #include "pg/catalog/privileges.h"
 #include "pg/device/device_state.h"
 #include "pg/plain_sql/outcome.h"
+#include "pg/plain_sql/role_settings.h"
 #include "pg/refresh/refresh_shared.h"
 
 extern "C" {
@@ -140,6 +141,19 @@ void find_in_plain_sql(Findings* findings) {
                     : "SELECT * FROM kde_plain_sql; -- EXPLAIN of such a statement says why");
 }
 
+// Options of an extension that is not loaded do nothing, in silence.
+void find_in_settings(Findings* findings) {
+  List* settings = role_settings();
+  for (const RoleSetting* s : of_list<const RoleSetting>(settings)) {
+    if (!asks_for_plain_sql(*s) || loads_library(settings, *s)) continue;
+    findings->add(Severity::notice,
+                  psprintf("kde_aqp.approximate is set for %s, whose sessions do not load the "
+                           "library: plain SQL is not answered by densities",
+                           sessions_of(*s)),
+                  psprintf("%s SET session_preload_libraries = 'kde_aqp';", command_of(*s)));
+  }
+}
+
 }  // namespace
 
 bool find_in_server(Findings* findings) {
@@ -153,6 +167,7 @@ bool find_in_server(Findings* findings) {
   }
   find_in_triggers(findings);
   find_in_plain_sql(findings);
+  find_in_settings(findings);
   if (RecoveryInProgress()) return true;
   if (!pgstat_track_counts)
     findings->add(Severity::warning, "track_counts is off: no density becomes stale by changes",

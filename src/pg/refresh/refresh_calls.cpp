@@ -6,6 +6,7 @@
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/stored_name.h"
 #include "pg/fit/fit_steps.h"
+#include "pg/plain_sql/role_settings.h"
 #include "pg/refresh/refresh.h"
 
 extern "C" {
@@ -243,5 +244,6 @@ Datum kde_set_plain_sql(PG_FUNCTION_ARGS) {
   // Plans that are kept are made anew.
   CacheInvalidateRelcache(relation);
   relation_close(relation, NoLock);
+  if (allowed) tell_who_asks();
   PG_RETURN_VOID();
 }

@@ -250,3 +250,41 @@ RESET kde_aqp.approximate;
 RESET kde_aqp.approximate_error;
 SELECT count(*) AS told FROM kde_check() WHERE problems ~ 'densities answered [0-9]+ of [0-9]+ statements of plain SQL that asked them, most of the others not as: not as accurate as required';
 DROP TABLE refusing;
+
+-- Who asks for plain SQL in sessions that do not load what knows the option: it does nothing there, in silence.
+-- Of this database alone, as other tests run in others. kde_set_plain_sql() tells, once in a session, who asks.
+\c -
+CREATE ROLE regress_kde_check_asker;
+CREATE TABLE asked AS SELECT i AS v FROM generate_series(1, 100) AS i;
+SELECT rows FROM kde_fit('asked.v');
+CREATE FUNCTION asking(OUT problem text, OUT action text) RETURNS SETOF record LANGUAGE sql AS $$
+  SELECT p.problem, p.action FROM kde_check() AS c,
+    LATERAL unnest(regexp_split_to_array(problems, E'\n'), regexp_split_to_array(actions, E'\n')) AS p(problem, action)
+  WHERE p.problem ~ 'kde_aqp.approximate is set' $$;
+CREATE FUNCTION set(who text, what text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN EXECUTE format('ALTER ' || who || ' ' || what, current_database()); END $$;
+SELECT set('ROLE regress_kde_check_asker IN DATABASE %I', 'SET kde_aqp.approximate = top');
+SELECT kde_set_plain_sql('asked.v', true);
+SELECT kde_set_plain_sql('asked.v', true);
+SELECT problem, replace(action, quote_ident(current_database()), 'here') FROM asking();
+SELECT action FROM asking() \gset
+:action
+SELECT count(*) FROM asking();
+SELECT set('ROLE regress_kde_check_asker IN DATABASE %I', 'RESET session_preload_libraries');
+SELECT count(*) FROM asking();
+SELECT set('DATABASE %I', 'SET session_preload_libraries = kde_aqp');
+SELECT count(*) FROM asking();
+SELECT set('ROLE regress_kde_check_asker IN DATABASE %I', 'SET session_preload_libraries = auto_explain');
+SELECT count(*) FROM asking();
+SELECT set('ROLE regress_kde_check_asker IN DATABASE %I', 'RESET ALL');
+SELECT set('DATABASE %I', 'SET kde_aqp.approximate = off');
+SELECT set('DATABASE %I', 'RESET session_preload_libraries');
+SELECT count(*) FROM asking();
+SELECT set('DATABASE %I', 'SET kde_aqp.approximate = ''all''');
+SELECT problem, replace(action, quote_ident(current_database()), 'here') FROM asking();
+\c -
+SELECT kde_set_plain_sql('asked.v', true);
+SELECT set('DATABASE %I', 'RESET ALL');
+DROP TABLE asked;
+DROP FUNCTION asking, set;
+DROP ROLE regress_kde_check_asker;
