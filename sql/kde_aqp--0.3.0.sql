@@ -726,7 +726,8 @@ CREATE FUNCTION kde_advise(
     least_share double precision DEFAULT 0.01,
     OUT rank integer, OUT relation regclass, OUT answers bigint, OUT time_share double precision,
     OUT cumulated double precision, OUT ms_per_call double precision, OUT bytes bigint,
-    OUT fit_ms double precision, OUT note text, OUT call text)
+    OUT fit_ms double precision, OUT note text, OUT call text, OUT freshness text,
+    OUT statements text[], OUT queryids bigint[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION kde_advise(text[], double precision[], double precision) IS

@@ -114,6 +114,8 @@ is(sql($entries), 50, 'pg_stat_statements has them all');
 sql('CREATE TABLE advice AS SELECT * FROM kde_advise()');
 note sql('SELECT * FROM advice');
 is(sql($entries), 50, 'and what is planned for it is counted nowhere');
+is(sql(q{SELECT count(*) > 0, bool_and(s.query = t.text), bool_and(cardinality(statements) = LEAST(answers, 20)) FROM advice, unnest(statements, queryids) AS t(text, id)
+  LEFT JOIN tools.pg_stat_statements AS s ON s.queryid = t.id AND s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND s.userid = current_user::regrole}), 't|t|t', 'each row names its statements');
 my ($promised, $share) = split /\|/, sql('SELECT sum(answers), max(cumulated) FROM advice WHERE rank IS NOT NULL');
 is(sql(q{SELECT string_agg(note, '; ' ORDER BY note) FROM advice WHERE rank IS NULL AND note !~ 'reads no table|little else'}),
   join('; ', 'an aggregate has DISTINCT or ORDER BY', 'an aggregate is of rows in an order, as percentiles are',
@@ -187,12 +189,12 @@ works(q{SELECT x, count(*), max(n) FROM (SELECT x, count(*) AS n FROM parted GRO
 works(q{SELECT count(*) FROM parted WHERE at >= '2025-03-01'}, 'partitions that are left out');
 works(q{PREPARE p (integer) AS SELECT count(*) FROM customers WHERE id >= 100; EXECUTE p(100)} =~ s/.*AS (SELECT .*?);.*/$1/r, 'what was prepared');
 is(advice('SELECT count(*) FROM barred WHERE amount > 3'), 'it reads rows beside what it counts and adds up', 'a security barrier');
-is(advice('SELECT sum(amount * fails(1)) FROM v1'), 'it cannot be read', 'an error of planning is none');
+is(advice('SELECT sum(amount * fails(1)) FROM v1'), 'it cannot be read: never', 'an error of planning is none');
 is(advice($_->[0]), $_->[1], $_->[0])
   for (['DELETE FROM orders', 'it is no query'], ['VACUUM orders', 'it is no query'], ['SELECT count(*) INTO x FROM orders', 'it is no query'],
   ['WITH d AS (DELETE FROM orders RETURNING *) SELECT count(*) FROM d', 'it is no query'], ['SELECT count(*) FROM orders FOR UPDATE', 'it locks rows'],
-  ['SELECT', 'it reads no table'], ['SELECT count(* FROM', 'it cannot be read'], ['', 'it is not one statement'], ['SELECT 1; SELECT 2', 'it is not one statement'],
-  ["SELECT 'unclosed", 'it cannot be read'], ['SELECT count(*) FROM pg_class', q{it is of a table of the server's own}],
+  ['SELECT', 'it reads no table'], ['SELECT count(* FROM', 'it cannot be read: syntax error at or near "FROM"'], ['', 'it is not one statement'], ['SELECT 1; SELECT 2', 'it is not one statement'],
+  ["SELECT 'unclosed", q{it cannot be read: unterminated quoted string at or near "'unclosed"}], ['SELECT count(*) FROM pg_class', q{it is of a table of the server's own}],
   ['SELECT count(*) FROM orders WHERE false', 'no row meets its conditions'], ['SELECT sum($1::int) FROM orders', 'an aggregate is of no column']);
 is(sql(q{SELECT count(*) FROM orders}), 200000, 'nothing of it is run');
 is(sql(q{SELECT count(*) FROM kde_advise(ARRAY['SELECT 1', NULL, 'SELECT 2']); SELECT count(*) FROM kde_advise('{}')}), "1\n0", 'no statement is none');

@@ -21,6 +21,7 @@ struct AdvisedDensity {
   const AdvisedDensity* stored_by;  // of the chosen: the first fit that stores this one; null: none
   List* measures;   // KeyColumn*, that statements ask for; sets of them are by their index
   Bitmapset* kept;  // of the same that is fitted now: a fit must have them, too
+  List* within;     // AdvisedDensity* by fewer groups, whose questions it answers, too
 
   // For the estimates (advise_cost.h).
   double rows, pages;  // of the table
@@ -46,6 +47,7 @@ struct AdvisedOption {
   Bitmapset* measures;
   double error;  // relative, half of the interval that is expected; 0: exact
   bool error_is_of_tenth;
+  bool by_more;  // whether a density by more groups would do, too
 };
 
 // A grouped query of one table within a statement.
@@ -62,11 +64,13 @@ struct AdvisedDemand {
 };
 
 struct AdvisedStatement {
-  const char* text;
-  Oid user;  // whose it is; InvalidOid: the caller's
+  const char* text;  // "": the caller may not see it
+  int64 id;          // of pg_stat_statements; 0: not known
+  Oid user;          // whose it is; InvalidOid: the caller's
   double ms, calls;
-  List* demands;    // AdvisedDemand*
-  const char* why;  // no density answers it; null: some may
+  List* demands;             // AdvisedDemand*
+  const char* why;           // no density answers it; null: some may
+  const AdvisedDensity* by;  // the last of the chosen that it needs; null: none
 };
 
 struct Advice {

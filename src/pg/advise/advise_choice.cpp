@@ -4,8 +4,6 @@
 
 #include "pg/advise/advise_cost.h"
 
-#include <initializer_list>
-
 namespace kde_pg {
 
 namespace {
@@ -13,9 +11,29 @@ namespace {
 // Densities that answer so much less than the best are as good, where they are smaller.
 constexpr double kAboutAsMuch = 0.98;
 
+// Whether what is asked of a density by some groups is asked of another, too: of the same rows,
+// by these groups and more.
+bool is_within(const AdvisedDensity& a, const AdvisedDensity& b) {
+  const DensityKey& x = a.key;
+  const DensityKey& y = b.key;
+  if (a.fitted || b.fitted || x.relation != y.relation || x.columns != 1 || y.columns != 1 ||
+      x.groups == 0 || x.groups >= y.groups || !same_column(x.column[0], y.column[0]) ||
+      strcmp(x.filter, y.filter) != 0)
+    return false;
+  for (int i = 0; i < x.groups; ++i) {
+    bool found = false;
+    for (int k = 0; k < y.groups; ++k)
+      found = found || same_column(x.column[1 + i], y.column[1 + k]);
+    if (!found) return false;
+  }
+  return true;
+}
+
 // A fit by groups leaves the column's own density that another has stored with other measures.
 bool is_fit_of(const AdvisedOption& option, const AdvisedDensity& density) {
-  if (option.density == &density) return true;
+  if (option.density == &density ||
+      (option.by_more && list_member_ptr(density.within, option.density)))
+    return true;
   const AdvisedDensity* own = density.own;
   return own == option.density && !density.own_is_fitted &&
          (own->stored_by == nullptr || own->stored_by == &density);
@@ -48,6 +66,7 @@ class Choice {
   List* run(double least_ms) {
     by_time();
     index_uses();
+    find_within();
     List* chosen = NIL;
     for (;;) {
       CHECK_FOR_INTERRUPTS();
@@ -112,15 +131,25 @@ class Choice {
     }
   }
 
+  // Statements that several such densities answer are those of one.
+  void find_within() {
+    for (AdvisedDensity* more : of_list<AdvisedDensity>(advice_->densities)) {
+      CHECK_FOR_INTERRUPTS();
+      for (AdvisedDensity* density : of_list<AdvisedDensity>(advice_->densities))
+        if (is_within(*density, *more)) more->within = lappend(more->within, density);
+    }
+  }
+
   // Calls visit for each open demand that a density would answer, with measures for which there is
   // room.
   template <typename Visit>
   Bitmapset* admit_all(AdvisedDensity* density, Visit visit) {
     Bitmapset* measures = density->kept;
     ++round_;
-    for (const AdvisedDensity* of : {static_cast<const AdvisedDensity*>(density),
-                                     static_cast<const AdvisedDensity*>(density->own)}) {
-      for (AdvisedDemand* demand : of_list<AdvisedDemand>(of != nullptr ? of->uses : NIL)) {
+    List* answered = lcons(density, list_copy(density->within));
+    if (density->own != nullptr) answered = lappend(answered, density->own);
+    for (const AdvisedDensity* of : of_list<const AdvisedDensity>(answered)) {
+      for (AdvisedDemand* demand : of_list<AdvisedDemand>(of->uses)) {
         if (!is_open(*demand) || demand->round == round_) continue;
         const AdvisedOption* option = admitted(*demand, density, &measures);
         if (option == nullptr) continue;
@@ -153,7 +182,10 @@ class Choice {
   }
 
   static double potential_of(const AdvisedDensity& density) {
-    return density.potential + (density.own != nullptr ? density.own->potential : 0);
+    double out = density.potential + (density.own != nullptr ? density.own->potential : 0);
+    for (const AdvisedDensity* less : of_list<const AdvisedDensity>(density.within))
+      out += less->potential;
+    return out;
   }
 
   AdvisedDensity* next(double least_ms) {
@@ -198,10 +230,10 @@ class Choice {
 
   static void serve(AdvisedDensity* density, const AdvisedOption& option, AdvisedDemand* demand) {
     demand->by = density;
-    if (option.density == density)
-      density->serves = true;
-    else
+    if (option.density == density->own)
       density->serves_own = true;
+    else
+      density->serves = true;
     if (option.error <= density->error) return;
     density->error = option.error;
     density->error_is_of_tenth = option.error_is_of_tenth;
@@ -262,6 +294,7 @@ class Choice {
       } else if (open) {
         statement->why = "a density for it would answer little else";
       } else {
+        statement->by = last;
         last->statements += 1;
         last->ms += statement->ms;
         last->calls += statement->calls;

@@ -25,6 +25,7 @@ extern "C" {
 #include "access/stratnum.h"
 #include "access/transam.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_statistic_ext.h"
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "common/hashfn.h"
@@ -245,6 +246,8 @@ class Options {
       const char* name = get_func_name(a->function);
       has_extremes_ = has_extremes_ ||
                       (name != nullptr && (strcmp(name, "min") == 0 || strcmp(name, "max") == 0));
+      asks_variance_ = asks_variance_ || name == nullptr || strncmp(name, "var", 3) == 0 ||
+                       strncmp(name, "stddev", 6) == 0;
       aggregated_.add(a->named, of, kde::kMaxColumns);
     }
     for (Node* node : of_list<Node>(reader_.groups())) {
@@ -424,12 +427,10 @@ class Options {
     AdvisedDensity* of = density(key, false);
     of->distinct = distinct_values(root_, ranges_.node[range], table_->rows);
     of->of_words = is_category(x);
-    of->groups = 1;
-    for (int i = 0; i < by.count; ++i)
-      of->groups *= distinct_values(root_, by.node[i], table_->rows);
-    of->groups = std::min(of->groups, table_->rows);
+    of->groups = groups_by(by);
     if (!fits_whole(*of, key.measures)) {
       too_many_ = true;
+      by_several_ = by_several_ || by.count > 1;
       return;
     }
     AdvisedRange asked = {1, buckets, aggregated_.count > 0, has_extremes_};
@@ -437,6 +438,27 @@ class Options {
     asked.share = share_of(x, &is_tenth);
     const double error = advised_error(*of, asked);
     add(of, &key, error, is_tenth);
+  }
+
+  // Columns that depend on each other have fewer values together, as extended statistics know.
+  double groups_by(const Names& by) const {
+    double out = 1;
+    List* nodes = NIL;
+    for (int i = 0; i < by.count; ++i) {
+      out *= distinct_values(root_, by.node[i], table_->rows);
+      nodes = lappend(nodes, by.node[i]);
+    }
+    bool known = false;
+    for (const StatisticExtInfo* item : of_list<const StatisticExtInfo>(input_->statlist))
+      known = known || item->kind == STATS_EXT_NDISTINCT;
+    if (known && by.count > 1) {
+      // Of all rows, whatever the conditions leave.
+      const Cardinality left = input_->rows;
+      input_->rows = input_->tuples;
+      out = std::min(out, estimate_num_groups(root_, nodes, table_->rows, nullptr, nullptr));
+      input_->rows = left;
+    }
+    return std::min(out, table_->rows);
   }
 
   // Of the rows, those that the conditions on the column leave.
@@ -528,6 +550,8 @@ class Options {
   }
 
   // key: with the measures that it needs; null: those that it has.
+  // Groups that the query does not ask for are added up, but of variances. One that has none of them
+  // is answered by the column's own density.
   void add(AdvisedDensity* density, const DensityKey* key, double error, bool is_tenth) {
     if (error > option_approximate_error) {
       inaccurate_ = true;
@@ -535,7 +559,8 @@ class Options {
     }
     MemoryContext caller = MemoryContextSwitchTo(advice_->memory);
     auto* option = static_cast<AdvisedOption*>(palloc0(sizeof(AdvisedOption)));
-    *option = {density, nullptr, error, is_tenth && error > 0};
+    const bool by_more = density->key.groups > 0 && !density->fitted && !asks_variance_;
+    *option = {density, nullptr, error, is_tenth && error > 0, by_more};
     for (int i = 0; key != nullptr && i < key->measures; ++i)
       option->measures = bms_add_member(
           option->measures, advised_measure(advice_, density, key->column[key->columns + i]));
@@ -546,7 +571,11 @@ class Options {
   const char* why() const {
     if (unknown_ != nullptr)
       return MemoryContextStrdup(advice_->memory, psprintf("a density %s", unknown_));
-    if (too_many_) return "there are more groups than a density has";
+    if (too_many_)
+      return by_several_
+                 ? "there are more groups than a density has, unless columns depend on each "
+                   "other, which CREATE STATISTICS (ndistinct) tells"
+                 : "there are more groups than a density has";
     if (inaccurate_)
       return "a density would not be as accurate as kde_aqp.approximate_error asks for";
     if (too_wide_) return "it adds up more columns than a density has measures";
@@ -568,9 +597,9 @@ class Options {
   List* groupings_ = NIL;
   List* columns_ = NIL;  // Var*, of what is grouped by, conditions and FILTERs
   const char* unknown_ = nullptr;
-  bool has_extremes_ = false;
-  bool inaccurate_ = false, too_many_ = false, too_wide_ = false, has_constants_ = false,
-       has_nulls_ = false, has_variances_ = false;
+  bool has_extremes_ = false, asks_variance_ = false;
+  bool inaccurate_ = false, too_many_ = false, by_several_ = false, too_wide_ = false,
+       has_constants_ = false, has_nulls_ = false, has_variances_ = false;
 };
 
 // Of the relation, all that its part of the query has.

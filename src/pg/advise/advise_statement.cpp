@@ -153,11 +153,13 @@ void read_statement(Advice* advice, AdvisedStatement* statement) {
   MemoryContext caller = CurrentMemoryContext;
   MemoryContext memory = AllocSetContextCreate(caller, "kde_aqp statement", ALLOCSET_DEFAULT_SIZES);
   bool done = false;
+  const char* error = nullptr;  // the first
   for (const Unknown unknown : {Unknown::as_it_is, Unknown::as_numbers}) {
     if (done) break;
     statement->demands = NIL;
     statement->why = nullptr;
     MemoryContextSwitchTo(memory);
+    const char* message = nullptr;
     done = without_error(
         [=] {
           Oid user;
@@ -168,14 +170,16 @@ void read_statement(Advice* advice, AdvisedStatement* statement) {
           read(advice, statement, unknown);
           SetUserIdAndSecContext(user, security);
         },
-        nullptr, is_of_statement, false);
+        nullptr, is_of_statement, false, &message);
     MemoryContextSwitchTo(caller);
+    if (error == nullptr && message != nullptr)
+      error = MemoryContextStrdup(advice->memory, psprintf("it cannot be read: %s", message));
     MemoryContextReset(memory);
   }
   MemoryContextDelete(memory);
   if (!done) {
     statement->demands = NIL;
-    statement->why = "it cannot be read";
+    statement->why = error;
     return;
   }
   for (AdvisedDemand* demand : of_list<AdvisedDemand>(statement->demands)) {

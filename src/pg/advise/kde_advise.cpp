@@ -8,11 +8,14 @@
 #include "pg/values/result_set.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/shards.h"
 #include "pg/advise/advise_choice.h"
 #include "pg/advise/advise_cost.h"
 #include "pg/advise/advise_statement.h"
 
 extern "C" {
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "utils/acl.h"
 }
@@ -81,21 +84,23 @@ void add_counted(Advice* advice) {
   const char* database = quote_literal_cstr(psprintf("%u", MyDatabaseId));
   // Whether a statement is the client's own is not known before version 1.9.
   run(psprintf(
-      "SELECT s.query, s.total_exec_time, s.calls::pg_catalog.float8, s.userid "
+      "SELECT s.query, s.total_exec_time, s.calls::pg_catalog.float8, s.userid, s.queryid "
       "FROM %s.pg_stat_statements AS s WHERE s.dbid OPERATOR(pg_catalog.=) %s::pg_catalog.oid "
       "AND coalesce((pg_catalog.to_jsonb(s) OPERATOR(pg_catalog.->>) "
       "'toplevel')::pg_catalog.bool, true)",
       schema, database));
   for (uint64 i = 0; i < SPI_processed; ++i) {
-    bool nulls[4];
-    Datum values[4];
-    for (int k = 0; k < 4; ++k)
+    constexpr int kColumns = 5;
+    bool nulls[kColumns];
+    Datum values[kColumns];
+    for (int k = 0; k < kColumns; ++k)
       values[k] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, k + 1, &nulls[k]);
     if (nulls[1] || nulls[2] || nulls[3]) continue;
     const char* query = nulls[0] ? "" : TextDatumGetCString(values[0]);
     AdvisedStatement* statement =
         add_statement(advice, query, DatumGetFloat8(values[1]), DatumGetFloat8(values[2]));
     statement->user = DatumGetObjectId(values[3]);
+    statement->id = nulls[4] ? 0 : DatumGetInt64(values[4]);
     // Planning computes what is constant: as the role whose statement it was, or not at all.
     if (statement->user != GetUserId() &&
         (nulls[0] || !has_privs_of_role(GetUserId(), statement->user) ||
@@ -180,6 +185,28 @@ const char* note_of(const AdvisedDensity& density) {
   return out.data;
 }
 
+// Whether nothing proves what has changed.
+bool is_unproven(Oid relation) {
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple)) return true;
+  const auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+  const bool out = form->relkind == RELKIND_FOREIGN_TABLE ||
+                   form->relpersistence == RELPERSISTENCE_UNLOGGED ||
+                   (OidIsValid(form->relam) && form->relam != HEAP_TABLE_AM_OID);
+  ReleaseSysCache(tuple);
+  return out || is_of_shards(relation);
+}
+
+// How its answers stay those of now (docs/upkeep.md).
+const char* freshness_of(const AdvisedDensity& density) {
+  if (is_unproven(density.key.relation))
+    return "as of its fit: changes are not known, and kde_set_plain_sql(..., as_of => '1 day') "
+           "consents to an age";
+  if (density.key.columns > 1)
+    return "by kde_refresh(): until then answers are within the rows that changed";
+  return "by itself: blocks that changed are read beside it, where autovacuum comes";
+}
+
 double rounded(double x, double places) { return std::rint(x * places) / places; }
 
 struct Answer {
@@ -187,11 +214,43 @@ struct Answer {
   double total;
   double cumulated;
   bool weighed;  // in milliseconds
+  bool counted;  // by pg_stat_statements
+};
+
+// Those that a row is about, the longest first, of which so many are told.
+class Told {
+ public:
+  explicit Told(bool are_counted) : are_counted_(are_counted) {}
+  void add(const AdvisedStatement& statement) {
+    constexpr int kMost = 20;
+    if (n_ == kMost) return;
+    ++n_;
+    texts_ = accumArrayResult(texts_, CStringGetTextDatum(statement.text), *statement.text == '\0',
+                              TEXTOID, CurrentMemoryContext);
+    ids_ = accumArrayResult(ids_, Int64GetDatum(statement.id), statement.id == 0, INT8OID,
+                            CurrentMemoryContext);
+  }
+  Field texts() const {
+    return Field(n_ > 0, n_ > 0 ? makeArrayResult(texts_, CurrentMemoryContext) : 0);
+  }
+  Field ids() const {
+    const bool any = n_ > 0 && are_counted_;
+    return Field(any, any ? makeArrayResult(ids_, CurrentMemoryContext) : 0);
+  }
+
+ private:
+  bool are_counted_;
+  int n_ = 0;
+  ArrayBuildState* texts_ = nullptr;
+  ArrayBuildState* ids_ = nullptr;
 };
 
 constexpr double kShare = 1000, kMilliseconds = 10;
 
-void put_density(Answer* to, const AdvisedDensity& density) {
+void put_density(Answer* to, const Advice& advice, const AdvisedDensity& density) {
+  Told told(to->counted);
+  for (const AdvisedStatement* s : of_list<const AdvisedStatement>(advice.statements))
+    if (s->by == &density) told.add(*s);
   const int measures = bms_num_members(density.chosen_measures);
   const double share = to->total > 0 ? density.ms / to->total : 0;
   const double each = rounded(density.calls > 0 ? density.ms / density.calls : 0, kMilliseconds);
@@ -201,7 +260,7 @@ void put_density(Answer* to, const AdvisedDensity& density) {
       rounded(share, kShare), rounded(to->cumulated, kShare), Field(to->weighed, each),
       Field(!density.fitted, static_cast<int64>(std::rint(advised_bytes(density, measures)))),
       Field(!density.fitted, std::rint(advised_fit_ms(density, measures))), note_of(density),
-      call_of(density));
+      call_of(density), freshness_of(density), told.texts(), told.ids());
 }
 
 struct Rest {
@@ -236,12 +295,16 @@ List* rest_of(const Advice& advice) {
   return out;
 }
 
-void put_rest(Answer* to, const Rest& rest) {
+void put_rest(Answer* to, const Advice& advice, const Rest& rest) {
+  Told told(to->counted);
+  for (const AdvisedStatement* s : of_list<const AdvisedStatement>(advice.statements))
+    if (s->why != nullptr && strcmp(s->why, rest.why) == 0) told.add(*s);
   const Field none(false, 0);
   const double each = rounded(rest.calls > 0 ? rest.ms / rest.calls : 0, kMilliseconds);
   to->rows.put(none, none, static_cast<int64>(rest.statements),
                rounded(to->total > 0 ? rest.ms / to->total : 0, kShare), none,
-               Field(to->weighed, each), none, none, rest.why, none);
+               Field(to->weighed, each), none, none, rest.why, none, none, told.texts(),
+               told.ids());
 }
 
 }  // namespace
@@ -252,7 +315,7 @@ void put_rest(Answer* to, const Rest& rest) {
 KDE_EXPORT(kde_advise);
 Datum kde_advise(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
-  constexpr int kResults = 10;
+  constexpr int kResults = 13;
   Answer to = {};
   to.rows = begin_rows(fcinfo, kResults);
   (void)catalog_oid();
@@ -272,12 +335,14 @@ Datum kde_advise(PG_FUNCTION_ARGS) {
               PG_ARGISNULL(kWeights) ? nullptr : PG_GETARG_ARRAYTYPE_P(kWeights));
   else
     add_counted(&advice);
+  to.counted = !given;
   to.weighed = !given || !PG_ARGISNULL(kWeights);
   read_all(&advice);
   for (AdvisedStatement* item : of_list<AdvisedStatement>(advice.statements)) to.total += item->ms;
   List* chosen = choose_densities(&advice, least * to.total);
-  for (const AdvisedDensity* item : of_list<const AdvisedDensity>(chosen)) put_density(&to, *item);
+  for (const AdvisedDensity* item : of_list<const AdvisedDensity>(chosen))
+    put_density(&to, advice, *item);
   List* rest = rest_of(advice);
-  for (const Rest* item : of_list<const Rest>(rest)) put_rest(&to, *item);
+  for (const Rest* item : of_list<const Rest>(rest)) put_rest(&to, advice, *item);
   PG_RETURN_NULL();
 }

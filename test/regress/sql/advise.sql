@@ -106,6 +106,38 @@ SELECT each_advice(ARRAY[$$SELECT g, k, count(*) FROM many GROUP BY g, k$$, $$SE
 SELECT count(*) FROM kde_advise(ARRAY['SELECT 1', 'SELECT 2'], weights => '{1e308, 1e308}');
 DROP TABLE many;
 
+-- What a density by more groups answers, too, is one proposal: of a filter or two slicers, and of the column alone; it
+-- answers them once it is there. Not variances, which are of one group each.
+SELECT advice(ARRAY[
+  $$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$, $$SELECT count(*) FROM sales WHERE sold_on > $1 AND store = $2$$,
+  $$SELECT max(sold_on) FROM sales WHERE region = $1 AND store IN ($2, $3)$$, $$SELECT store, region, sum(qty) FROM sales WHERE sold_on > $1 GROUP BY 1, 2$$, $$SELECT sum(qty) FROM sales WHERE sold_on > $1$$]);
+SELECT call AS merged FROM kde_advise(ARRAY[$$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$, $$SELECT store, region, sum(qty) FROM sales WHERE sold_on > $1 GROUP BY 1, 2$$]) \gset
+\o /dev/null
+:merged;
+\o
+SELECT advice(ARRAY[$$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$, $$SELECT count(*) FROM sales WHERE sold_on > $1 AND store = $2$$, $$SELECT store, region, sum(qty) FROM sales WHERE sold_on > $1 GROUP BY 1, 2$$]);
+SELECT kde_drop('sales.sold_on by (store, region)'), kde_drop('sales.sold_on');
+SELECT advice(ARRAY[$$SELECT region, variance(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$, $$SELECT store, region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY 1, 2$$]);
+-- Which statements a row is about, and how its answers stay fresh.
+SELECT rank, statements, queryids, freshness FROM kde_advise(ARRAY[$$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$,
+  $$SELECT count(*) FROM sales WHERE sold_on > $1$$, $$SELECT count(*) FROM sales WHERE at > $1 AND f < $2$$, $$SELECT nothing FROM sales$$, $$SELECT 1$$], weights => '{3, 4, 5, 1, 2}');
+CREATE UNLOGGED TABLE unlogged AS SELECT qty FROM sales;
+ANALYZE unlogged;
+SELECT freshness FROM kde_advise(ARRAY['SELECT count(*) FROM unlogged WHERE qty < 4']);
+DROP TABLE unlogged;
+SELECT answers, cardinality(statements) FROM kde_advise(ARRAY(SELECT 'SELECT ' || i FROM generate_series(1, 30) AS i));
+-- Why a text cannot be read.
+SELECT answers, note FROM kde_advise(ARRAY['SELEC 1', 'SELECT nothing FROM sales', 'SELECT nothing FROM sales WHERE qty = $1', 'SELECT count(*) FROM nowhere', 'SELECT 1; SELECT 2', 'SELECT count(*) FROM sales WHERE sold_on > 7']) ORDER BY note COLLATE "C";
+-- Columns that depend on each other have fewer groups together, as extended statistics know.
+CREATE TABLE places AS SELECT date '2025-01-01' + i % 365 AS day, i % 200 AS city, 'state' || i % 200 / 4 AS state, 'land' || i % 200 / 20 AS land FROM generate_series(1, 60000) AS i;
+ALTER TABLE places ALTER day SET NOT NULL;
+ANALYZE places;
+SELECT advice(ARRAY[$$SELECT land, state, city, count(*) FROM places WHERE day > $1 GROUP BY 1, 2, 3$$]);
+CREATE STATISTICS places_depend (ndistinct) ON land, state, city FROM places;
+ANALYZE places;
+SELECT advice(ARRAY[$$SELECT land, state, city, count(*) FROM places WHERE day > $1 GROUP BY 1, 2, 3$$]);
+DROP TABLE places;
+
 -- What is fitted is not proposed again; what is not allowed is; measures that there are stay.
 SELECT rows FROM kde_fit('sales', 'sold_on', measures => '{qty}', sample_rows => -1);
 SELECT advice(ARRAY[$$SELECT sum(qty) FROM sales WHERE sold_on > $1$$]);
