@@ -631,12 +631,13 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
                       es);
   if (!s->decided || !es->analyze) return;
   const char* detail = s->answers.detail;
-  ExplainPropertyText("Answered",
-                      is_answered(s)
-                          ? psprintf("by the density, %s", promise_of(s))
-                          : psprintf("by the exact plan: %s",
-                                     detail != nullptr ? detail : describe(s->answers.outcome)),
-                      es);
+  ExplainPropertyText(
+      "Answered",
+      is_answered(s) ? psprintf("by the %s, %s",
+                                list_length(s->parts) == 1 ? "density" : "densities", promise_of(s))
+                     : psprintf("by the exact plan: %s",
+                                detail != nullptr ? detail : describe(s->answers.outcome)),
+      es);
 }
 
 const CustomScanMethods scan_methods = {kName, create_state};

@@ -216,6 +216,17 @@ SET kde_aqp.approximate_error = 0.2;
 SET kde_aqp.approximate = top;
 SELECT * FROM kde_explain_query('SELECT sum(y), sum(z), count(*) FROM several WHERE x < 100') WHERE answers;
 EXPLAIN (COSTS OFF) SELECT sum(y), sum(z), count(*) FROM several WHERE x < 100 HAVING avg(z) > 1;
+CREATE FUNCTION answered(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+    IF line LIKE '%Answered: %' THEN RETURN substring(line FROM 'Answered: (by the [a-z]+)'); END IF;
+  END LOOP;
+  RETURN 'not told';
+END $$;
+SET kde_aqp.approximate = 'all';
+SELECT answered('SELECT sum(y), sum(z) FROM several WHERE x < 100') AS several, answered('SELECT sum(y) FROM several WHERE x < 100') AS one;
+SET kde_aqp.approximate = top;
 SELECT s.y = e.y AND s.n = e.n AS exact, abs(s.z - e.z) < 0.2 * e.z AS near
 FROM (SELECT sum(y) AS y, sum(z) AS z, count(*) AS n FROM several WHERE x < 100) AS s, (SELECT 499500 AS y, 3004 AS z, 1000 AS n) AS e;
 SET kde_aqp.approximate = off;
