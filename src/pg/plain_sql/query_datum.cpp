@@ -162,6 +162,7 @@ bool PlainDatums::put(int k, const PlainTotal& answer, int set, PlainRow* row) {
     row->nulls[at] = false;
     return true;
   }
+  if (a.is_percentile() && !are_fractions(k)) return state_.refuse(PlainOutcome::unsure);
   if (none) return true;  // NULL
   if (!(answer.total.count.lower >= 0.5) || !(std::rint(answer.total.count.estimate) >= 1))
     return state_.refuse(PlainOutcome::unsure);
@@ -193,11 +194,11 @@ bool PlainDatums::put_differing(const PlainAggregate& a, const PlainTotal& answe
 bool PlainDatums::find_percentile(const PlainAggregate& a, const PlainTotal& answer, double p,
                                   kde::Interval* out) {
   const kde::Interval& rows = answer.total.count;
+  if (answer.ordered->asked() > kMostAsked) return state_.refuse(PlainOutcome::buckets);
   const auto refuse = [&] {
     state_.out.detail = "a percentile not for certain";
     return state_.refuse(PlainOutcome::inaccurate);
   };
-  if (!(p >= 0 && p <= 1)) return refuse();  // an error, or NULL, of the exact plan
   if (rows.lower != rows.upper) {
     const kde::AnyDensity* whole = answer.ordered->whole();
     if (whole == nullptr || a.type > kde::ValueType::numeric) return refuse();
@@ -253,16 +254,38 @@ bool PlainDatums::put_percentile(const PlainAggregate& a, const PlainTotal& answ
   return true;
 }
 
+NullableDatum PlainDatums::fraction_of(int k, Oid* type) const {
+  int before = 0;
+  for (int i = 0; i < k; ++i) before += state_.plan.aggregate[i].is_percentile() ? 1 : 0;
+  *type = exprType(static_cast<Node*>(list_nth(state_.plan.fractions, before)));
+  return state_.asked.fraction[before];
+}
+
+// What is none is an error of the exact plan's, of no rows, too.
+bool PlainDatums::are_fractions(int k) const {
+  Oid type;
+  const NullableDatum fraction = fraction_of(k, &type);
+  if (fraction.isnull) return true;
+  const auto is_one = [](Datum x) { return DatumGetFloat8(x) >= 0 && DatumGetFloat8(x) <= 1; };
+  if (type == FLOAT8OID) return is_one(fraction.value);
+  Datum* each;
+  bool* nulls;
+  int n;
+  deconstruct_array(DatumGetArrayTypeP(fraction.value), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
+                    TYPALIGN_DOUBLE, &each, &nulls, &n);
+  for (int i = 0; i < n; ++i)
+    if (!nulls[i] && !is_one(each[i])) return false;
+  return true;
+}
+
 bool PlainDatums::put_percentiles(int k, const PlainTotal& answer, Oid type, Datum* value,
                                   bool* is_null) {
   const PlainAggregate& a = state_.plan.aggregate[k];
-  int before = 0;
-  for (int i = 0; i < k; ++i) before += state_.plan.aggregate[i].is_percentile() ? 1 : 0;
-  const NullableDatum fraction = state_.asked.fraction[before];
+  Oid of;
+  const NullableDatum fraction = fraction_of(k, &of);
   *is_null = fraction.isnull;
   if (*is_null) return true;
-  auto* node = static_cast<Node*>(list_nth(state_.plan.fractions, before));
-  if (exprType(node) == FLOAT8OID)
+  if (of == FLOAT8OID)
     return put_percentile(a, answer, DatumGetFloat8(fraction.value), type, value);
   ArrayType* fractions = DatumGetArrayTypeP(fraction.value);
   const Oid element = get_element_type(type);

@@ -47,6 +47,8 @@ class PlainDatums {
                 Datum* value, bool* is_null);
   bool put_differing(const PlainAggregate& a, const PlainTotal& answer, Datum* value,
                      bool* is_null);
+  NullableDatum fraction_of(int k, Oid* type) const;
+  bool are_fractions(int k) const;
   bool find_percentile(const PlainAggregate& a, const PlainTotal& answer, double p,
                        kde::Interval* out);
   bool put_percentile(const PlainAggregate& a, const PlainTotal& answer, double p, Oid type,

@@ -76,13 +76,6 @@ bool has_parameter(Node* node, void*) {
   return expression_tree_walker(node, as_walker(has_parameter), nullptr);
 }
 
-// Whether it may be what a density is of, which knows no parameters (and to print one without its
-// plan crashes PostgreSQL 17), and nothing that depends on the session's settings, as its time
-// zone.
-bool may_be_fitted(Node* node) {
-  return !has_parameter(node, nullptr) && !contain_mutable_functions(node);
-}
-
 const char* settings_of(Node* node) {
   return contain_mutable_functions(node) ? ", which depends on the session's settings" : "";
 }
@@ -93,10 +86,23 @@ bool is_sub_plan(Node* node, void*) {
   return expression_tree_walker(node, as_walker(is_sub_plan), nullptr);
 }
 
+// What a subquery's column was, where the planner keeps it as one: none can print it.
+bool has_placeholder(Node* node, void*) {
+  if (node == nullptr) return false;
+  if (IsA(node, PlaceHolderVar)) return true;
+  return expression_tree_walker(node, as_walker(has_placeholder), nullptr);
+}
+
 // To print parameters without their plan crashes PostgreSQL 17.
 bool can_be_printed(Node* node) {
-  return !has_parameter(node, nullptr) && !is_sub_plan(node, nullptr);
+  return !has_parameter(node, nullptr) && !is_sub_plan(node, nullptr) &&
+         !has_placeholder(node, nullptr);
 }
+
+// Whether it may be what a density is of, which knows no parameters (and to print one without its
+// plan crashes PostgreSQL 17), and nothing that depends on the session's settings, as its time
+// zone.
+bool may_be_fitted(Node* node) { return can_be_printed(node) && !contain_mutable_functions(node); }
 
 // The column or expression that a condition like `flag`, `NOT flag` or `flag IS TRUE` is of, and
 // what it is then; null of any other condition.

@@ -194,7 +194,7 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
   const kde::Evidence& counted = known(kde::Wanted::count, a.column);
   const bool none = counted.count.upper < 0.5, none_before = to->total.count.upper < 0.5;
   if (a.is_percentile() && !none) {
-    to->its_ordered()->add(density, range[0], false);
+    to->its_ordered()->add(density, range[0], counted.count, false);
   } else if (a.is_extreme()) {
     const bool is_max = a.answer == PlainAnswer::max;
     const double extreme =

@@ -234,8 +234,17 @@ CustomScan* scan_of_join(RelOptInfo* input, const PlainQuery& query) {
   for (Var* var : of_list<Var>(own)) add(var);
   for (const PlainDimension* of : of_list<const PlainDimension>(query.dimensions))
     for (const Var* var : of_list<const Var>(of->columns())) add(joined_column(*of, var));
+  // One that may raise an error is asked last: of no row then of which the server's plan does not ask
+  // it. Of two of them that is not known.
+  List* conditions = NIL;
+  List* raising = NIL;
+  for (Node* condition : of_list<Node>(query.joined_conditions)) {
+    List** to = contain_leaked_vars(condition) ? &raising : &conditions;
+    *to = lappend(*to, condition);
+  }
+  if (list_length(raising) > 1) return nullptr;
   auto* scan = makeNode(CustomScan);
-  scan->scan.plan.qual = query.joined_conditions;
+  scan->scan.plan.qual = list_concat(conditions, raising);
   scan->custom_scan_tlist = columns;
   scan->custom_exprs = list_make2(query.own_conditions, lookups);
   scan->custom_private =

@@ -41,9 +41,10 @@ std::int64_t first_that(std::int64_t before, std::int64_t last, Holds holds) {
 
 }  // namespace
 
-void OrderedValues::add(const kde::AnyDensity& density, const kde::Range& range, bool out) {
+void OrderedValues::add(const kde::AnyDensity& density, const kde::Range& range,
+                        const kde::Interval& rows, bool out) {
   auto* piece = static_cast<Piece*>(palloc(sizeof(Piece)));
-  *piece = {density, range, out};
+  *piece = {density, range, rows, out};
   // Those are of who asked.
   piece->density.sums.cuts = nullptr;
   pieces_ = lappend(pieces_, piece);
@@ -51,7 +52,7 @@ void OrderedValues::add(const kde::AnyDensity& density, const kde::Range& range,
 
 void OrderedValues::add(const OrderedValues& other, bool out) {
   for (const Piece* piece : of_list<const Piece>(other.pieces_))
-    add(piece->density, piece->range, piece->out != out);
+    add(piece->density, piece->range, piece->rows, piece->out != out);
   for (int i = 0; i < other.read_count_; ++i) add_read(other.read_[i]);
 }
 
@@ -73,25 +74,34 @@ void OrderedValues::sort() {
   sorted_ = true;
 }
 
-kde::Interval OrderedValues::count_to(double x, const kde::IntervalOptions& options) const {
+kde::Interval OrderedValues::count_to(double x, const kde::IntervalOptions& options) {
   CHECK_FOR_INTERRUPTS();
+  constexpr double kPassedAsOne = 16;  // pieces that are not asked cost less
+  asked_ += list_length(pieces_) / kPassedAsOne;
   const auto read = static_cast<double>(std::upper_bound(read_, read_ + read_count_, x) - read_);
   kde::Interval out = {read, read, read};
   for (const Piece* piece : of_list<const Piece>(pieces_)) {
     kde::Range range = piece->range;
-    if (range.upper_unbounded || x < range.upper) {
-      range.upper = x;
-      range.upper_unbounded = false;
-      range.upper_inclusive = true;
+    if (!range.upper_unbounded && range.upper <= x) {
+      kde::add_up(&out, piece->rows, piece->out);
+      continue;
     }
-    if (!range.lower_unbounded && range.lower > x) continue;
+    range.upper = x;
+    range.upper_unbounded = false;
+    range.upper_inclusive = true;
     // A bound hardly beside a value is taken for it: here it is before or after it.
     const kde::Header& h = *piece->density.one_column;
     double place;
-    if (h.lattice_step > 0 && range.upper == x && h.is_at_lattice_point(x, &place)) {
+    if (h.lattice_step > 0 && h.is_at_lattice_point(x, &place)) {
       range.upper = h.lattice_point(place);
       range.upper_inclusive = range.upper <= x;
     }
+    const bool has_none =
+        !range.lower_unbounded &&
+        (range.lower > range.upper ||
+         (range.lower == range.upper && !(range.lower_inclusive && range.upper_inclusive)));
+    if (has_none) continue;
+    ++asked_;
     kde::OwnBox box;
     box.add(0, range, nullptr);
     const kde::Evidence there =

@@ -19,8 +19,9 @@ namespace kde_pg {
 // ends is known within the cell: an interval.
 class OrderedValues {
  public:
-  // The density outlives it.
-  void add(const kde::AnyDensity& density, const kde::Range& range, bool out);
+  // `rows` of it. The density outlives it.
+  void add(const kde::AnyDensity& density, const kde::Range& range, const kde::Interval& rows,
+           bool out);
   void add(const OrderedValues& other, bool out);
   // In any order.
   void add_read(double value);
@@ -28,6 +29,8 @@ class OrderedValues {
   // known.
   bool find(double k, const ValueSteps& steps, const kde::IntervalOptions& options,
             kde::Interval* value);
+  // Questions that a density was asked so far.
+  double asked() const { return asked_; }
   // The density whose values they are, all of them; null: they are others.
   const kde::AnyDensity* whole() const;
 
@@ -35,16 +38,18 @@ class OrderedValues {
   struct Piece {
     kde::AnyDensity density;
     kde::Range range;
+    kde::Interval rows;
     bool out;
   };
   // Rows up to x.
-  kde::Interval count_to(double x, const kde::IntervalOptions& options) const;
+  kde::Interval count_to(double x, const kde::IntervalOptions& options);
   void sort();
 
   List* pieces_ = NIL;  // Piece*
   double* read_ = nullptr;
   int read_count_ = 0, room_ = 0;
   bool sorted_ = true;
+  double asked_ = 0;
 };
 
 // Values that differ, each with its rows.

@@ -163,6 +163,17 @@ SELECT answered_by(query), query FROM unnest(ARRAY[
   'SELECT count(*) FROM ride r WHERE r.store_id IN (SELECT p.id FROM priced p WHERE p.price LIKE ''%2'')']) AS query;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
+-- Nor of a row that another condition leaves out, also where rows came since.
+CREATE TABLE part(id int PRIMARY KEY, z int, v text);
+INSERT INTO part SELECT i, CASE WHEN i = 3 THEN 0 ELSE 1 END, CASE WHEN i = 3 THEN 'q' ELSE 'a' END FROM generate_series(1, 5) AS i;
+CREATE TABLE of_part AS SELECT i % 50 AS x, i % 4 + 1 AS k FROM generate_series(1, 4000) AS i;
+ALTER TABLE of_part ALTER x SET NOT NULL, ALTER k SET NOT NULL;
+VACUUM ANALYZE part, of_part;
+SELECT (kde_fit('of_part', 'x', sample_rows => -1, group_by => 'k')).rows, kde_set_plain_sql('of_part.x by (k)', true);
+INSERT INTO of_part VALUES (20, 3);
+SELECT answered_by('SELECT count(*) FROM of_part f JOIN part d ON f.k = d.id AND d.v LIKE ''a%'' WHERE 10 / d.z > 1 OR f.x < 10') AS two_that_raise,
+  answered_by('SELECT count(*) FROM of_part f JOIN part d ON f.k = d.id AND d.v = ''a'' WHERE 10 / d.z > 1 OR f.x < 10') AS one,
+  answered_by('SELECT count(*) FROM of_part f JOIN part d ON f.k = d.id WHERE (10 / d.z > 1 OR f.x < 10) AND d.z > 0') AS one_first;
 -- Values that are known when the statement runs, and run again.
 SET kde_aqp.approximate = top;
 SET plan_cache_mode = force_generic_plan;

@@ -156,8 +156,23 @@ SELECT answered_by('SELECT count(*) FILTER (WHERE at = ''2026-01-02''), count(*)
 SELECT answered_by('SELECT percentile_disc(ARRAY[0, 0.4975, 0.5, 1]) WITHIN GROUP (ORDER BY at), count(DISTINCT at::date), mode() WITHIN GROUP (ORDER BY at::date) FROM quarter');
 INSERT INTO quarter SELECT timestamp '2026-01-02' + i * interval '1 microsecond' FROM generate_series(-3, 3) AS i;
 SELECT answered_by('SELECT percentile_disc(ARRAY[0, 0.226, 0.23, 0.232, 0.235, 0.238, 0.24, 0.245, 0.5, 1]) WITHIN GROUP (ORDER BY at) FROM quarter');
+-- A percentile's row beside a cut, and every other.
+CREATE TABLE few AS SELECT i AS x, i / 2 AS half, i::numeric(6,2) / 4 AS quarter FROM generate_series(1, 24) AS i;
+ALTER TABLE few ALTER x SET NOT NULL, ALTER half SET NOT NULL;
+VACUUM ANALYZE few;
+SELECT count((kde_fit('few', c, sample_rows => -1)).rows) AS fitted, count(kde_set_plain_sql('few.' || c, true)) AS allowed FROM unnest('{x,half,quarter}'::text[]) AS c;
+DELETE FROM statement;
+INSERT INTO statement SELECT format('SELECT percentile_%s(ARRAY(SELECT i / 48.0 FROM generate_series(0, 48) AS i)::float8[]) WITHIN GROUP (ORDER BY %s)%s FROM few%s', f, x, replace(a, 'x', x), replace(w, 'x', x))
+FROM unnest('{cont,disc}'::text[]) AS f, unnest('{x,half}'::text[]) AS x, unnest(ARRAY['', ', count(*) FILTER (WHERE x > 3)', ', count(DISTINCT x)']) AS a, unnest(ARRAY['', ' WHERE x <> 3', ' WHERE x % 2 = 1', ' WHERE x > 5 OR x = 2']) AS w;
+SELECT say('beside cuts');
+DELETE FROM few WHERE x = 7;
+INSERT INTO few VALUES (3, 3, 1), (25, 0, 0.25);
+SELECT say('beside cuts, grown');
+-- A subquery's column that the planner keeps as one.
+SELECT answered_by('SELECT c, count(*) FROM (SELECT x % 2 AS c FROM small) AS z GROUP BY ROLLUP (c)');
 -- Errors are the exact plan's; what is of another order, or of the groups, is its own, too.
 SELECT answered_by('SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY x) FROM small');
+SELECT answered_by('SELECT percentile_disc(1.5) WITHIN GROUP (ORDER BY x) FROM small WHERE x > 1000');
 SELECT answered_by('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x DESC) FROM small');
 SELECT answered_by('SELECT k, percentile_cont(k / 4.0) WITHIN GROUP (ORDER BY x) FROM small GROUP BY k');
 -- Of a sample, too, comparisons are the same beyond the values that it met; of buckets there may be more.
