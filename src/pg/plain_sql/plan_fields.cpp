@@ -181,6 +181,23 @@ void write_one(const PlainQuery& q, bool demanded, uint64 leaves, CustomScan* sc
   scan->custom_private = lappend(scan->custom_private, rest);
 }
 
+void read_bounds(const List* from, PlainPlan* out) {
+  out->bounds = list_length(from) / 6;
+  auto* bound =
+      static_cast<PlainBound*>(palloc0(sizeof(PlainBound) * static_cast<Size>(out->bounds + 1)));
+  for (int i = 0; i < out->bounds; ++i) {
+    const auto at = [&](int field) { return list_nth_int(from, 6 * i + field); };
+    bound[i] = {at(0),
+                static_cast<kde::ValueType>(at(1)),
+                at(2),
+                at(3) != 0,
+                nullptr,
+                static_cast<Oid>(at(4)),
+                static_cast<Oid>(at(5))};
+  }
+  out->bound = bound;
+}
+
 PlainPlan read_one(const List* scan, const List* expressions) {
   PlainPlan out = {};
   DensityKey& key = out.key;
@@ -211,21 +228,7 @@ PlainPlan read_one(const List* scan, const List* expressions) {
     reference[i] = static_cast<AttrNumber>(list_nth_int(references, i));
   key.references = list_length(references);
   key.reference = reference;
-  List* bounds = part(scan, Part::bounds);
-  out.bounds = list_length(bounds) / 6;
-  auto* bound =
-      static_cast<PlainBound*>(palloc0(sizeof(PlainBound) * static_cast<Size>(out.bounds + 1)));
-  for (int i = 0; i < out.bounds; ++i) {
-    const auto at = [&](int field) { return list_nth_int(bounds, 6 * i + field); };
-    bound[i] = {at(0),
-                static_cast<kde::ValueType>(at(1)),
-                at(2),
-                at(3) != 0,
-                nullptr,
-                static_cast<Oid>(at(4)),
-                static_cast<Oid>(at(5))};
-  }
-  out.bound = bound;
+  read_bounds(part(scan, Part::bounds), &out);
   List* open = part(scan, Part::open);
   const auto of_open = [open](Open p) {
     return static_cast<List*>(list_nth(open, static_cast<int>(p)));
