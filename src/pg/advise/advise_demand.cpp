@@ -47,6 +47,9 @@ struct Planning : PlanningWatch {
   bool joins;
 };
 
+// Values that count(DISTINCT) is advised for, which a density has one by one; a guess.
+constexpr double kMostCounted = 1000;
+
 // What is the same of all queries of a table.
 struct AdvisedTable {
   Oid relation;
@@ -243,6 +246,7 @@ class Options {
       if (!a->of_column) continue;
       Node* of = reinterpret_cast<Node*>(a->value);
       has_constants_ = has_constants_ || has_parameters(of, nullptr);
+      counts_many_ |= a->differs && distinct_values(root_, of, table_->rows) > kMostCounted;
       const char* name = get_func_name(a->function);
       has_extremes_ = has_extremes_ ||
                       (name != nullptr && (strcmp(name, "min") == 0 || strcmp(name, "max") == 0));
@@ -428,7 +432,7 @@ class Options {
     of->distinct = distinct_values(root_, ranges_.node[range], table_->rows);
     of->of_words = is_category(x);
     of->groups = groups_by(by);
-    if (!fits_whole(*of, key.measures)) {
+    if (counts_many_ || !fits_whole(*of, key.measures)) {
       too_many_ = true;
       by_several_ = by_several_ || by.count > 1;
       return;
@@ -597,7 +601,7 @@ class Options {
   List* groupings_ = NIL;
   List* columns_ = NIL;  // Var*, of what is grouped by, conditions and FILTERs
   const char* unknown_ = nullptr;
-  bool has_extremes_ = false, asks_variance_ = false;
+  bool has_extremes_ = false, asks_variance_ = false, counts_many_ = false;
   bool inaccurate_ = false, too_many_ = false, by_several_ = false, too_wide_ = false,
        has_constants_ = false, has_nulls_ = false, has_variances_ = false;
 };
