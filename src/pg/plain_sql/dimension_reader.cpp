@@ -147,8 +147,9 @@ RelOptInfo* with_conditions(PlannerInfo* root, const RelOptInfo* rel, List* cond
   out->reltarget = copy_pathtarget(rel->reltarget);
   out->baserestrictinfo = conditions;
   for (const RestrictInfo* info : of_list<const RestrictInfo>(rel->baserestrictinfo))
-    add_new_columns_to_pathtarget(out->reltarget,
-                                  pull_var_clause(reinterpret_cast<Node*>(info->clause), 0));
+    add_new_columns_to_pathtarget(
+        out->reltarget,
+        pull_var_clause(reinterpret_cast<Node*>(info->clause), PVC_INCLUDE_PLACEHOLDERS));
   out->cheapest_total_path = create_seqscan_path(root, out, nullptr, 0);
   return out;
 }

@@ -160,7 +160,7 @@ CatalogEntry* kept(const CatalogEntry& entry) {
 
 KnownTable* kept(List* entries) {
   MemoryContext memory =
-      AllocSetContextCreate(CacheMemoryContext, "kde_aqp known densities", ALLOCSET_SMALL_SIZES);
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp known densities", ALLOCSET_SMALL_SIZES);
   MemoryContext caller = MemoryContextSwitchTo(memory);
   auto* out = static_cast<KnownTable*>(palloc0(sizeof(KnownTable)));
   out->memory = memory;
@@ -170,6 +170,8 @@ KnownTable* kept(List* entries) {
     if (may_name_others(entry->key)) out->definitions = definitions;
   }
   MemoryContextSwitchTo(caller);
+  // An error before has left nothing behind.
+  MemoryContextSetParent(memory, CacheMemoryContext);
   return out;
 }
 

@@ -189,16 +189,14 @@ bool PlainDatums::put_differing(const PlainAggregate& a, const PlainTotal& answe
   return true;
 }
 
-// The value at a place among n rows, from 0 to n - 1, which two rows may share; where all are of one
-// density of a sample, that of a share of them.
+// As the server's orderedsetaggs.c has them: of n values in order percentile_disc(p) is that of number
+// ceil(p n), at least 1; percentile_cont(p) lies at p (n - 1), from 0, between the two beside it. Where
+// all are of one density of a sample, the density's own quantile.
 bool PlainDatums::find_percentile(const PlainAggregate& a, const PlainTotal& answer, double p,
                                   kde::Interval* out) {
   const kde::Interval& rows = answer.total.count;
   if (answer.ordered->asked() > kMostAsked) return state_.refuse(PlainOutcome::buckets);
-  const auto refuse = [&] {
-    state_.out.detail = "a percentile not for certain";
-    return state_.refuse(PlainOutcome::inaccurate);
-  };
+  const auto refuse = [this] { return refuse_far(kFarthest, "a percentile not for certain"); };
   if (rows.lower != rows.upper) {
     const kde::AnyDensity* whole = answer.ordered->whole();
     if (whole == nullptr || a.type > kde::ValueType::numeric) return refuse();
@@ -254,58 +252,60 @@ bool PlainDatums::put_percentile(const PlainAggregate& a, const PlainTotal& answ
   return true;
 }
 
-NullableDatum PlainDatums::fraction_of(int k, Oid* type) const {
+// Of percentile k; of a scalar NULL, or of an array that is, none.
+PlainDatums::Fractions PlainDatums::fractions_of(int k) const {
   int before = 0;
   for (int i = 0; i < k; ++i) before += state_.plan.aggregate[i].is_percentile() ? 1 : 0;
-  *type = exprType(static_cast<Node*>(list_nth(state_.plan.fractions, before)));
-  return state_.asked.fraction[before];
+  const auto* node = static_cast<const Node*>(list_nth(state_.plan.fractions, before));
+  const NullableDatum fraction = state_.asked.fraction[before];
+  Fractions out = {nullptr, nullptr, nullptr, 0};
+  if (fraction.isnull) return out;
+  if (exprType(node) == FLOAT8OID) {
+    out.n = 1;
+    out.value = static_cast<Datum*>(palloc(sizeof(Datum)));
+    out.nulls = static_cast<bool*>(palloc0(sizeof(bool)));
+    *out.value = fraction.value;
+    return out;
+  }
+  out.array = DatumGetArrayTypeP(fraction.value);
+  deconstruct_array(out.array, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
+                    &out.value, &out.nulls, &out.n);
+  return out;
 }
 
 // What is none is an error of the exact plan's, of no rows, too.
 bool PlainDatums::are_fractions(int k) const {
-  Oid type;
-  const NullableDatum fraction = fraction_of(k, &type);
-  if (fraction.isnull) return true;
-  const auto is_one = [](Datum x) { return DatumGetFloat8(x) >= 0 && DatumGetFloat8(x) <= 1; };
-  if (type == FLOAT8OID) return is_one(fraction.value);
-  Datum* each;
-  bool* nulls;
-  int n;
-  deconstruct_array(DatumGetArrayTypeP(fraction.value), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
-                    TYPALIGN_DOUBLE, &each, &nulls, &n);
-  for (int i = 0; i < n; ++i)
-    if (!nulls[i] && !is_one(each[i])) return false;
+  const Fractions of = fractions_of(k);
+  for (int i = 0; i < of.n; ++i) {
+    const double p = of.nulls[i] ? 0 : DatumGetFloat8(of.value[i]);
+    if (!(p >= 0 && p <= 1)) return false;
+  }
   return true;
 }
 
 bool PlainDatums::put_percentiles(int k, const PlainTotal& answer, Oid type, Datum* value,
                                   bool* is_null) {
   const PlainAggregate& a = state_.plan.aggregate[k];
-  Oid of;
-  const NullableDatum fraction = fraction_of(k, &of);
-  *is_null = fraction.isnull;
-  if (*is_null) return true;
-  if (of == FLOAT8OID)
-    return put_percentile(a, answer, DatumGetFloat8(fraction.value), type, value);
-  ArrayType* fractions = DatumGetArrayTypeP(fraction.value);
-  const Oid element = get_element_type(type);
+  const Fractions of = fractions_of(k);
+  const Oid element = of.array != nullptr ? get_element_type(type) : type;
   if (!OidIsValid(element)) return state_.refuse(PlainOutcome::other_shape);
-  Datum* each;
-  bool* nulls;
-  int n;
-  deconstruct_array(fractions, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &each,
-                    &nulls, &n);
-  for (int i = 0; i < n; ++i)
-    if (!nulls[i] && !put_percentile(a, answer, DatumGetFloat8(each[i]), element, &each[i]))
+  for (int i = 0; i < of.n; ++i)
+    if (!of.nulls[i] &&
+        !put_percentile(a, answer, DatumGetFloat8(of.value[i]), element, &of.value[i]))
       return false;
+  *is_null = of.array == nullptr && of.n == 0;
+  if (of.array == nullptr) {
+    if (!*is_null) *value = of.value[0];
+    return true;
+  }
   int16 length;
   bool by_value;
   char align;
   get_typlenbyvalalign(element, &length, &by_value, &align);
-  *value = PointerGetDatum(n == 0 ? construct_empty_array(element)
-                                  : construct_md_array(each, nulls, ARR_NDIM(fractions),
-                                                       ARR_DIMS(fractions), ARR_LBOUND(fractions),
-                                                       element, length, by_value, align));
+  *value = PointerGetDatum(of.n == 0 ? construct_empty_array(element)
+                                     : construct_md_array(of.value, of.nulls, ARR_NDIM(of.array),
+                                                          ARR_DIMS(of.array), ARR_LBOUND(of.array),
+                                                          element, length, by_value, align));
   return true;
 }
 

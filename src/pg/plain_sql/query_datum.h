@@ -47,7 +47,13 @@ class PlainDatums {
                 Datum* value, bool* is_null);
   bool put_differing(const PlainAggregate& a, const PlainTotal& answer, Datum* value,
                      bool* is_null);
-  NullableDatum fraction_of(int k, Oid* type) const;
+  struct Fractions {
+    ArrayType* array;  // null: of one, not of an array
+    Datum* value;
+    bool* nulls;
+    int n;
+  };
+  Fractions fractions_of(int k) const;
   bool are_fractions(int k) const;
   bool find_percentile(const PlainAggregate& a, const PlainTotal& answer, double p,
                        kde::Interval* out);

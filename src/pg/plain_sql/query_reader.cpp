@@ -552,14 +552,15 @@ void PlainReader::note_columns() {
 const char* PlainReader::lacks(Node* node) const {
   if (!tells_) return "";
   if (is_of_others(node)) return "does not know what is of other tables as well";
-  if (!can_be_printed(node)) return "does not answer a condition that has parameters";
+  if (!can_be_printed(node))
+    return "does not answer a condition that has parameters, or columns of a subquery";
   return psprintf("lacks %s%s", canonical_text(relation_, alone(rti_, node)), settings_of(node));
 }
 
 const char* PlainReader::is_not_by(Node* node) const {
   if (!tells_) return "";
   if (is_of_others(node)) return "is not by what is of other tables as well";
-  if (!can_be_printed(node)) return "is not by what has parameters";
+  if (!can_be_printed(node)) return "is not by what has parameters, or columns of a subquery";
   return psprintf("is not by %s%s", canonical_text(relation_, alone(rti_, node)),
                   settings_of(node));
 }

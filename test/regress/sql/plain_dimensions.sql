@@ -174,6 +174,11 @@ INSERT INTO of_part VALUES (20, 3);
 SELECT answered_by('SELECT count(*) FROM of_part f JOIN part d ON f.k = d.id AND d.v LIKE ''a%'' WHERE 10 / d.z > 1 OR f.x < 10') AS two_that_raise,
   answered_by('SELECT count(*) FROM of_part f JOIN part d ON f.k = d.id AND d.v = ''a'' WHERE 10 / d.z > 1 OR f.x < 10') AS one,
   answered_by('SELECT count(*) FROM of_part f JOIN part d ON f.k = d.id WHERE (10 / d.z > 1 OR f.x < 10) AND d.z > 0') AS one_first;
+-- Columns of subqueries that the planner keeps as such under grouping sets.
+SELECT answered_by(query), query FROM unnest(ARRAY[
+  'SELECT d.u, count(*) FROM of_part f JOIN (SELECT id, upper(v) AS u FROM part) d ON f.k = d.id WHERE d.u LIKE ''A%'' GROUP BY ROLLUP (d.u)',
+  'SELECT f.k, count(*) FROM of_part f JOIN (SELECT id, upper(v) AS u FROM part) d ON f.k = d.id WHERE d.u LIKE ''A%'' GROUP BY ROLLUP (f.k)',
+  'SELECT f.k, count(*) FROM of_part f JOIN (SELECT id, v FROM part) d ON f.k = d.id WHERE d.v LIKE ''a%'' GROUP BY ROLLUP (f.k)']) AS query;
 -- Values that are known when the statement runs, and run again.
 SET kde_aqp.approximate = top;
 SET plan_cache_mode = force_generic_plan;
