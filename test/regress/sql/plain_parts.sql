@@ -169,6 +169,10 @@ SELECT say('beside cuts');
 DELETE FROM few WHERE x = 7;
 INSERT INTO few VALUES (3, 3, 1), (25, 0, 0.25);
 SELECT say('beside cuts, grown');
+ALTER TABLE few ALTER x TYPE bigint USING x * 3;
+SELECT say('of another type');
+SELECT count(*) AS refreshed FROM kde_refresh('few');
+SELECT say('of another type, refreshed');
 -- A subquery's column that the planner keeps as one.
 SELECT answered_by('SELECT c, count(*) FROM (SELECT x % 2 AS c FROM small) AS z GROUP BY ROLLUP (c)');
 -- Errors are the exact plan's; what is of another order, or of the groups, is its own, too.
