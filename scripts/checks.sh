@@ -14,16 +14,25 @@ timed() {  # name start
   times+=$(printf '%6d s  %s' $((SECONDS - $2)) "$1")$'\n'
 }
 
+# Runs a command, prints what it prints, and leaves that in $log and its exit status in $status.
+logged() {  # name command...
+  mkdir -p build/log
+  log=build/log/check_${1// /_}
+  printf '\n=== %s ===\n' "$1"
+  "${@:2}" 2>&1 | tee "$log"
+  status=${PIPESTATUS[0]}
+}
+
+# A check that fails has its last lines printed again at the end, where a log that is cut still has them.
 check() {  # name command...
-  local name=$1 start=$SECONDS
-  shift
-  printf '\n=== %s ===\n' "$name"
-  if "$@"; then
+  local name=$1 start=$SECONDS log status
+  logged "$@"
+  if [ "$status" -eq 0 ]; then
     passed=$((passed + 1))
     printf '%s: passed (%d s)\n' "$name" $((SECONDS - start))
   else
     failed=$((failed + 1))
-    failures+="$name"$'\n'
+    failures+=$(printf '%s:\n' "$name"; tail -n 25 "$log" | cut -c 1-300 | sed 's/^/  /')$'\n'
     printf '%s: FAILED (%d s)\n' "$name" $((SECONDS - start))
   fi
   timed "$name" "$start"
@@ -32,12 +41,7 @@ check() {  # name command...
 # A command that counts for itself: its last line "N passed, N failed" (make adds one after a failure).
 check_counted() {  # name command...
   local name=$1 start=$SECONDS before=$failed log status count
-  shift
-  mkdir -p build/log
-  log=build/log/check_${name// /_}
-  printf '\n=== %s ===\n' "$name"
-  "$@" 2>&1 | tee "$log"
-  status=${PIPESTATUS[0]}
+  logged "$@"
   count=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
   if [[ $count =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
     passed=$((passed + BASH_REMATCH[1]))

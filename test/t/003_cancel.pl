@@ -1,7 +1,7 @@
 # Requests to stop a fit, in each phase of it: how long they take, and that they leave nothing.
 #
-# With KDE_AQP_LONG (`make test-long`) at more moments of each. The figures are printed. What is asserted is only that no request waits for the phase to end,
-# which would take minutes.
+# With KDE_AQP_LONG (`make test-long`) at more moments of each. The figures are printed. What is asserted
+# is only that no request waits for the phase to end, which would take minutes.
 use strict;
 use warnings;
 
@@ -80,6 +80,19 @@ sub ms_over {
     FROM pg_stat_activity WHERE pid = $pid});
 }
 
+# The least of three measurements where the first is beyond patience: a machine stands still for seconds now
+# and then, and a statement that does not look for requests is late each time. Nothing where there is none.
+sub least_ms {
+  my ($measure) = @_;
+  my $least;
+  for (1 .. 3) {
+    my $ms = $measure->() // return $least;
+    $least = $ms if !defined $least || $ms < $least;
+    last if $least < $patience_ms;
+  }
+  return $least;
+}
+
 for (@phases) {
   my ($what, $phase, $fit, $engine) = @$_;
   # A session's second fit finds the threads of its first, which hide when selecting begins: so each
@@ -95,10 +108,15 @@ for (@phases) {
 
   my @ms;
   for my $try (1 .. ($long ? 3 : 1)) {
-    my ($session, $pid) = $fitting->();
-    push @ms, $node->safe_psql('postgres', qq{SELECT stop_fit($pid, '$phase', 'cancel')});
-    my (undef, $err) = end_sql($session);
-    like($err, qr/canceling statement due to user request/, "$what: cancelled");
+    my $session;
+    my $pid;
+    push @ms, least_ms(sub {
+      $session->quit if $session;
+      ($session, $pid) = $fitting->();
+      my $ms = $node->safe_psql('postgres', qq{SELECT stop_fit($pid, '$phase', 'cancel')});
+      like((end_sql($session))[1], qr/canceling statement due to user request/, "$what: cancelled");
+      return $ms;
+    });
     if ($try == 1) {
       is(ask($session, $answer), $answered, "$what: the session answers");
       check_threads($pid, $what) if $phase eq 'select';
@@ -120,9 +138,10 @@ for (@phases) {
 
   my $timeout = $phase eq 'scan' ? 50 : 500;
   ask($session, "SET statement_timeout = $timeout");
-  my (undef, $err) = ask($session, $fit);
-  like($err, qr/canceling statement due to statement timeout/, "$what: timed out");
-  my $over = ms_over($pid, $timeout);
+  my $over = least_ms(sub {
+    like((ask($session, $fit))[1], qr/canceling statement due to statement timeout/, "$what: timed out");
+    return ms_over($pid, $timeout);
+  });
   diag "$what: ended $over ms after statement_timeout";
   cmp_ok($over, '<', $patience_ms, "$what: statement_timeout did not wait either");
   ask($session, 'RESET statement_timeout');
@@ -130,12 +149,15 @@ for (@phases) {
   check_nothing_left("$what, timed out");
   $session->quit;
 
-  ($session, $pid) = $fitting->();
-  my $ended = $node->safe_psql('postgres', qq{SELECT stop_fit($pid, '$phase', 'terminate')});
+  my $ended = least_ms(sub {
+    ($session, $pid) = $fitting->();
+    my $ms = $node->safe_psql('postgres', qq{SELECT stop_fit($pid, '$phase', 'terminate')});
+    ok(wait_until(sub { !-d "/proc/$pid" }), "$what: the process is gone, threads and all");
+    $session->{run}->finish;
+    return $ms;
+  });
   diag "$what: ended $ended ms after pg_terminate_backend";
   cmp_ok($ended, '<', $patience_ms, "$what: termination");
-  ok(wait_until(sub { !-d "/proc/$pid" }), "$what: the process is gone, threads and all");
-  $session->{run}->finish;
   check_nothing_left("$what, terminated");
 }
 
@@ -161,15 +183,16 @@ for (
   # The first step is small, as the whole fit may have been slowed by something else.
   for my $step (0.2, 1 .. $steps) {
     my $timeout = int($whole * $step / $steps) || 1;
-    ask($session, 'BEGIN');
-    ask($session, "SET LOCAL statement_timeout = $timeout");
-    my (undef, $err) = ask($session, $fit);
-    if ($err =~ /statement timeout/) {
-      ++$hits;
-      my $over = ms_over($pid, $timeout);
-      ($worst, $worst_at) = ($over, $timeout) if $over > $worst;
-    }
-    ask($session, 'ROLLBACK');
+    my $over = least_ms(sub {
+      ask($session, 'BEGIN');
+      ask($session, "SET LOCAL statement_timeout = $timeout");
+      my (undef, $err) = ask($session, $fit);
+      my $ms = $err =~ /statement timeout/ ? ms_over($pid, $timeout) : undef;
+      ask($session, 'ROLLBACK');
+      return $ms;
+    }) // next;
+    ++$hits;
+    ($worst, $worst_at) = ($over, $timeout) if $over > $worst;
   }
   diag "a fit $what, $whole ms, timed out at $hits of $steps points: worst $worst ms late, at $worst_at ms";
   cmp_ok($hits, '>', 0, "$what: some of the timeouts hit");
@@ -201,10 +224,11 @@ for (
     my ($worst, $hits) = (0, 0);
     for my $timeout ($long ? (200, 700, 1500) : 400) {
       ask($session, "SET statement_timeout = $timeout");
-      my (undef, $err) = ask($session, "SELECT $call FROM arrays");
-      next if $err !~ /statement timeout/;
+      my $over = least_ms(sub {
+        my (undef, $err) = ask($session, "SELECT $call FROM arrays");
+        return $err =~ /statement timeout/ ? ms_over($pid, $timeout) : undef;
+      }) // next;
       ++$hits;
-      my $over = ms_over($pid, $timeout);
       $worst = $over if $over > $worst;
     }
     ask($session, 'RESET statement_timeout');
@@ -272,17 +296,17 @@ for (
     my ($worst, $worst_at, $hits, $failed) = (0, 0, 0, '');
     # The first is one that a fast machine does not outrun.
     for my $timeout (5, $long ? (80, 300, 800, 1500) : (80, 300)) {
-      my @messages = map { (ask($session, $_))[1] } 'BEGIN', "SET LOCAL statement_timeout = $timeout", $sql;
-      my $err = $messages[2];
-      if ($err =~ /statement timeout/) {
-        ++$hits;
-        my $over = ms_over($pid, $timeout);
-        ($worst, $worst_at) = ($over, $timeout) if $over > $worst;
-      } elsif ($err =~ /ERROR/) {
-        $failed = "at $timeout ms: @messages";
-      }
-      # A timeout of a statement that is just done may end the next, after PostgreSQL's own aggregates too.
-      1 while (ask($session, 'ROLLBACK'))[1] =~ /statement timeout/;
+      my $over = least_ms(sub {
+        my @messages = map { (ask($session, $_))[1] } 'BEGIN', "SET LOCAL statement_timeout = $timeout", $sql;
+        my $timed_out = $messages[2] =~ /statement timeout/;
+        $failed = "at $timeout ms: @messages" if !$timed_out && $messages[2] =~ /ERROR/;
+        my $ms = $timed_out ? ms_over($pid, $timeout) : undef;
+        # A timeout of a statement that is just done may end the next, after PostgreSQL's own aggregates too.
+        1 while (ask($session, 'ROLLBACK'))[1] =~ /statement timeout/;
+        return $ms;
+      }) // next;
+      ++$hits;
+      ($worst, $worst_at) = ($over, $timeout) if $over > $worst;
     }
     is($failed, '', "$what: no other error");
     diag "$what: at most $worst ms late, at $worst_at ms of $hits timeouts";
