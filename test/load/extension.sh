@@ -10,7 +10,11 @@ extension_seconds=$((seconds / 4))
 #   55P03                    the extension is being dropped by who waits for a lock of this transaction (a view's, which
 #                            the server takes before any function of ours runs): one of both must end
 #   25P02                    what follows in the same transaction
+#   40001                    a refresh that keeps parts of a density finds none in the catalog that came meanwhile
+#   XX000                    of the server's own: it locks no function and no type between finding and planning it
 dropped_errors='^(42883|3F000|42P01|42703|42704|55000|55P03|25P02)\|[^|]*\|dropped_(fit|refresh|ask|views|tables|upkeep)\|'
+dropped_errors+='|^40001\|[^|]*\|dropped_refresh\|.* could not serialize access due to concurrent update'
+dropped_errors+='|^XX000\|[^|]*\|dropped_[a-z]+\|.*cache lookup failed for (function|type) [0-9]+.*LOCATION:  [A-Za-z_]+, [a-z_]+\.c:'
 
 # A session that runs a script until the time is over, whatever errors it meets: these are judged by the log.
 beside_drops() {  # script

@@ -63,6 +63,7 @@ shared_buffers = '256MB'
 jit = off
 kde_aqp.changed_rows = off
 log_line_prefix = '%e|%b|%a|%p|%m|'
+log_error_verbosity = verbose
 autovacuum_naptime = '1s'
 autovacuum_vacuum_threshold = 10"
 cluster_start

@@ -94,10 +94,13 @@ judge_plain() {
 judge_log() {
   local log=$out/server.log
   cp "$CLUSTER_LOG" "$log"
-  grep -E '^[0-9A-Z]{5}\|[^|]*\|[^|]*\|[0-9]+\|[^|]*\|(WARNING|ERROR|FATAL|PANIC):' "$log" >"$out/errors"
+  # Each in a line, and where it was raised.
+  awk '/^[0-9A-Z]+\|[^|]*\|[^|]*\|[0-9]+\|[^|]*\|(WARNING|ERROR|FATAL|PANIC):/ { if (met) print line; met = 1; line = $0; next }
+    met && /\|LOCATION:/ { sub(/.*\|LOCATION:/, "  LOCATION:"); print line $0; met = 0 }
+    END { if (met) print line }' "$log" >"$out/errors"
   printf '\nErrors in the log by SQLSTATE and session\n'
   awk -F'|' '{ print $1, $2, $3 }' "$out/errors" | sort | uniq -c | sort -rn
-  grep -v -E '^(57014|57P01)\|client backend\|victim\||^(57014|57P01)\|autovacuum worker\||WARNING:  the density of .* is stale$|^55P03\|client backend\|[a-z_]*\|.*WARNING:  densities do not follow' \
+  grep -v -E '^(57014|57P01)\|client backend\|victim\||^(57014|57P01)\|autovacuum worker\||WARNING:  01000: the density of .* is stale  LOCATION:|^55P03\|client backend\|[a-z_]*\|.*WARNING:  55P03: densities do not follow' \
     "$out/errors" | grep -v -E "$dropped_errors" >"$out/unexpected"
   verdict "wrong answers" "$(grep -c '^KD001' "$out/errors")" 0
   verdict "errors that nobody asked for" "$(wc -l <"$out/unexpected")" 0
