@@ -80,7 +80,7 @@ TEST(AddUp, APartThatIsTakenOutLeavesTheOthers) {
   left.add(total_of(f, {{100, 199}}, {}), true);
   expect_exactly(left.count, 0);
   Total sample;
-  sample.count = {10, 8, 13};
+  sample.add_count({10, 8, 13}, {}, {});
   Total out;
   out.count = {4, 3, 6};
   sample.add(out, true);

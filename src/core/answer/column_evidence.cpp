@@ -446,6 +446,14 @@ bool stands_for_several(ValueType type, double x) {
   }
 }
 
+DrawnRows drawn_rows(const Header& h, double confidence) {
+  const bool is_sample = h.count_variance[static_cast<int>(Shape::two_ends)][0] > 0;
+  const double all = h.finite_rows();
+  const double unread = is_sample && all > 0 ? 1 - h.sample_rows / all : 0;
+  if (!(unread > 0)) return {};
+  return {h.rows, unread / h.sample_rows, normal_central_quantile(confidence)};
+}
+
 bool is_unsure(const Header& h, double x) {
   if (!std::isfinite(x) || !(x >= h.min && x <= h.max)) return false;
   if (stands_for_several(h.value_type, x)) return true;
@@ -551,6 +559,7 @@ Evidence evidence_of(Wanted wanted, const DensityView& density, const Range& ran
   Evidence e;
   if (is_empty(range)) return e;
   e.changed = changed_rows(density.header(), range, with_unsure_ends(density, range, options));
+  e.drawn = drawn_rows(density.header(), options.confidence);
   if (wanted == Wanted::count) {
     e.count = count_as_fitted(density, range, count(density, range), options);
     return e;

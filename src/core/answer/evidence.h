@@ -20,7 +20,17 @@ struct Reach {
   double below = 0, above = 0;
 };
 
-// What is not asked for may be left out: of a count everything but that and `changed`.
+// The rows of one sample, of which parts are shares. Were they drawn one by one, a share p of them had
+// the variance p (1 - p) unit. None: it is not known how the errors of parts go together.
+struct DrawnRows {
+  double all = 0;  // that they were drawn from
+  double unit = 0;
+  double z = 0;  // of the confidence asked for
+
+  bool operator==(const DrawnRows&) const = default;
+};
+
+// What is not asked for may be left out: of a count everything but that, `changed` and `drawn`.
 struct Evidence {
   // Of the rows with a value, as of the fit, at the confidence asked for.
   Interval count;
@@ -53,6 +63,8 @@ struct Evidence {
                      std::numeric_limits<double>::infinity()};
   // Since the fit.
   ChangedRows changed;
+  // That the answer was read from, where it was one sample.
+  DrawnRows drawn;
 
   // Rows with a finite value at least.
   double fewest() const;

@@ -145,6 +145,13 @@ class Answer {
             std::min(error, std::max(m_.max - m.mean, 0.0))};
   }
 
+  DrawnRows drawn(double confidence) const {
+    if (m_.nulls == 0) return drawn_rows(density_.header(), confidence);
+    DrawnRows out = drawn_rows(measure_.part(MeasurePart::rows).header(), confidence);
+    out.all *= m_.scale;
+    return out;
+  }
+
   bool everything() const { return everything_; }
   // Not of every row.
   bool is_sampled() const { return m_.mean_error > 0 || m_.mean_variance[0] > 0; }
@@ -370,6 +377,7 @@ Evidence evidence_of(Wanted wanted, const DensityView& density, const MeasureVie
   const MeasureHeader& h = measure.header();
   e.changed = changed_y(density, h, with_unsure_ends(density, range, options));
   e.count = answer.count(options);
+  e.drawn = answer.drawn(options.confidence);
   if (wanted == Wanted::count) return e;
   const bool known = (density.header().flags & kEveryRowRead) != 0 && h.rows > 0;
   e.values =

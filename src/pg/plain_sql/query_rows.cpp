@@ -173,7 +173,10 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
     const kde::Evidence& counted = known(kde::Wanted::count, a.column);
     const bool of_query = plan_.null_of >= 0 && a.column < 0;
     const kde::ChangedRows changed = changes(a, counted);
-    to->total.add_count(of_query ? rows() : kde::Interval(counted.count), changed);
+    if (of_query)
+      to->total.add_count(rows(), changed, {});
+    else
+      to->total.add_count(counted.count, changed, counted.drawn);
     return true;
   }
   if ((a.is_percentile() || a.is_of_differing()) && options.changed_rows >= 0.5)
@@ -211,7 +214,7 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
     }
     to->variance = variance_of(a, counted.count);
   }
-  to->total.add_count(counted.count, changes(a, counted));
+  to->total.add_count(counted.count, changes(a, counted), counted.drawn);
   return true;
 }
 
