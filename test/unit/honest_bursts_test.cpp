@@ -199,6 +199,21 @@ struct Tally {
 
 double square(double x) { return x * x; }
 
+// In their order.
+Ranges left_out_by(const Ranges& ranges) {
+  Ranges out;
+  double from = -kInf;
+  const auto add = [&out, &from](double to) {
+    if (from < to) out.push_back(fitted::range(from, to, false, false));
+  };
+  for (const Range& r : ranges) {
+    add(r.lower);
+    from = r.upper;
+  }
+  add(kInf);
+  return out;
+}
+
 // of_block: of each block read its rows and their sum in the range.
 void ask(const fitted::Fitted& f, const Ranges& ranges, const std::vector<Totals>& of_block,
          const Totals& truth, Tally* tally) {
@@ -231,7 +246,18 @@ void ask(const fitted::Fitted& f, const Ranges& ranges, const std::vector<Totals
     const Evidence own = evidence_of(Wanted::sum, f.view(), range, {});
     of_x.add(own, own.changed, true);
   }
-  tally->add(0, of_x.count, all.rows * scale, half(of_rows) * scale, truth.rows);
+  Total rows;
+  const auto count = [&](const Range& range, bool out) {
+    const Evidence e = evidence_of(Wanted::count, f.view(), range, {});
+    rows.add_count(e.count, e.changed, e.drawn, out);
+  };
+  if (ranges.size() > 1 && all.rows * scale > kRows / 2.0) {
+    count({}, false);
+    for (const Range& gap : left_out_by(ranges)) count(gap, true);
+  } else {
+    for (const Range& range : ranges) count(range, false);
+  }
+  tally->add(0, rows.count, all.rows * scale, half(of_rows) * scale, truth.rows);
   tally->add(1, of_y.sum, all.sum * scale, half(of_sum) * scale, truth.sum);
   tally->add(3, of_x.sum, all.own * scale, half(of_own) * scale, truth.own);
   if (all.rows < 2) return;

@@ -19,6 +19,13 @@ Interval within(double estimate, const Reach& reach) {
   return {estimate, estimate - reach.below, estimate + reach.above};
 }
 
+// Its errors, or, out, those of the difference.
+Interval signed_part(const Interval& x, bool out) {
+  return out ? Interval{-x.estimate, -x.upper, -x.lower} : x;
+}
+
+Reach turned(const Reach& r, bool out) { return out ? Reach{r.above, r.below} : r; }
+
 // What is left of an error in quadrature.
 double without(double all, double part) {
   return part > 0 && all < kInfinity ? std::sqrt(std::max((all - part) * (all + part), 0.0)) : all;
@@ -95,23 +102,25 @@ void Total::set_mean() {
                                              : Interval{quotient, -kInfinity, kInfinity};
 }
 
-Reach Total::add_rows(const Interval& more, const DrawnRows& drawn) {
+Reach Total::add_rows(const Interval& more, const DrawnRows& drawn, bool out) {
   const double rows = are_drawn(drawn) ? more.estimate : 0;
-  counted_ += rows;
-  const Reach beyond = count_errors_.add(more, alone_of_count(rows));
-  count.estimate += more.estimate;
+  const Reach alone = alone_of_count(rows);
+  const Reach beyond = count_errors_.add(signed_part(more, out), turned(alone, out));
+  counted_ += out ? -rows : rows;
+  count.estimate += out ? -more.estimate : more.estimate;
   set_count();
   return beyond;
 }
 
-void Total::add_count(const Interval& more, const ChangedRows& by, const DrawnRows& drawn) {
-  (void)add_rows(more, drawn);
+void Total::add_count(const Interval& more, const ChangedRows& by, const DrawnRows& drawn,
+                      bool out) {
+  (void)add_rows(more, drawn, out);
   changed.take_in(by);
 }
 
 void Total::add(const Evidence& evidence, const ChangedRows& by, bool wants_mean) {
   const bool first = !(count.upper > 0);
-  const double beyond = larger(add_rows(evidence.count, evidence.drawn));
+  const double beyond = larger(add_rows(evidence.count, evidence.drawn, false));
   changed.take_in(by);
   // Where no row was met there may be some.
   if (!(evidence.count.upper > 0)) return;
@@ -148,12 +157,8 @@ void Total::add(const Evidence& evidence, const ChangedRows& by, bool wants_mean
 }
 
 void Total::add(const Total& other, bool out) {
-  const auto reach = [out](const Interval& i) {
-    return out ? Interval{0, i.estimate - i.upper, i.estimate - i.lower}
-               : Interval{0, i.lower - i.estimate, i.upper - i.estimate};
-  };
-  (void)count_errors_.add(reach(other.count), {});
-  (void)sum_errors_.add(reach(other.sum), {});
+  (void)count_errors_.add(signed_part(other.count, out), {});
+  (void)sum_errors_.add(signed_part(other.sum, out), {});
   count.estimate += out ? -other.count.estimate : other.count.estimate;
   sum.estimate += out ? -other.sum.estimate : other.sum.estimate;
   has_means_ = false;

@@ -18,6 +18,8 @@
 //               but for rows drawn one by one, of which the variance is u (Q/P - (A/P)^2)/P, P = sum
 //               p. Where the mean of a part is not known, the quotient of sum and count, each as far
 //               off as it may be: |d(s/n)| <= (|ds| + |s/n| |dn|)/(n - |dn|)
+//   most rows   are counted by all rows and those that they leave out: the errors of large parts all
+//               but cancel, and do not tell what blocks do to few rows
 //   changed     k rows changed since however many parts there are: what they may do comes to all of
 //               them at the end
 #pragma once
@@ -49,8 +51,10 @@ class Total {
   Interval mean = {0, 0, 0};
   ChangedRows changed;
 
-  // Of rows alone. drawn: none where that is not known.
-  void add_count(const Interval& more, const ChangedRows& by, const DrawnRows& drawn);
+  // Of rows alone. drawn: none where that is not known. out: of parts that were not added, but are in
+  // one that was; what is left is asked for.
+  void add_count(const Interval& more, const ChangedRows& by, const DrawnRows& drawn,
+                 bool out = false);
   // Of values: `by` in the place of the evidence's changes; wants_mean: else no mean is made.
   void add(const Evidence& evidence, const ChangedRows& by, bool wants_mean);
 
@@ -68,7 +72,7 @@ class Total {
   // Of so many rows whose differences from middle_, and these squared, have those sums.
   double alone_of_sum(double rows, double off, double squares) const;
   double alone_of_mean(double rows, double off, double squares) const;
-  Reach add_rows(const Interval& more, const DrawnRows& drawn);
+  Reach add_rows(const Interval& more, const DrawnRows& drawn, bool out);
   void set_count();
   void set_sum();
   void set_mean();
