@@ -222,6 +222,7 @@ class PlainAnswering {
       if (had_[i] != nullptr && changed.changed != by_stretches) {
         PlainAnswering stretch(state_.asked, had_[i], tally_, !by_stretches);
         is_touched |= stretch.add_to_tally();
+        state_.out.cells += stretch.answers().cells;
         state_.out.outcome = stretch.answers().outcome;
         state_.out.detail = stretch.answers().detail;
       }
@@ -349,6 +350,7 @@ class PlainAnswering {
     const bool joins = values_.any() && !by_column_ && !rows_.listed;
     kde::Range joined;
     bool any = false;
+    state_.out.cells += box_.parts;
     for (int i = 0; i < box_.parts; ++i) {
       CHECK_FOR_INTERRUPTS();
       const kde::Range& range = box_.part[i].range;

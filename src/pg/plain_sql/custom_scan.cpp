@@ -160,6 +160,8 @@ struct ScanPart {
   List* cuts;            // ExprState*, of a bucket or of values
   List* fractions;       // ExprState*, of percentiles
   List* passage_values;  // ExprState*: what each of the plan's passages is compared with
+  bool asked;            // when it ran last, with what came of it
+  PlainAnswers answers;
 };
 
 struct ScanState {
@@ -284,24 +286,25 @@ PlainOutcome before_all(ScanState* s) {
 
 bool is_answered(const ScanState* s) { return s->answers.outcome == PlainOutcome::answered; }
 
+// Who asks through a view may not know what lies beneath it.
+const char* name_of(const ScanPart& part, char* name(const DensityKey&)) {
+  const DensityKey& key = part.plan->key;
+  return is_readable(key) ? name(key) : "columns that the current user may not read";
+}
+
 // Of all that answer.
-const char* density_names(const ScanState* s, char* name(const DensityKey&)) {
+const char* density_names(const ScanState* s) {
   StringInfoData out;
   initStringInfo(&out);
-  ListCell* cell;
-  foreach (cell, s->parts) {
+  for (const ScanPart* part : of_list<const ScanPart>(s->parts)) {
     if (out.len > 0) appendStringInfoString(&out, "; ");
-    // Who asks through a view may not know what lies beneath it.
-    const DensityKey& key = plan_in(cell).key;
-    appendStringInfoString(
-        &out, is_readable(key) ? name(key) : "columns that the current user may not read");
+    appendStringInfoString(&out, name_of(*part, density_name));
   }
   return out.data;
 }
 
-// What is promised of the answers: never more than what is proven.
-const char* promise_of(const ScanState* s) {
-  const PlainAnswers& a = s->answers;
+// What is promised of answers: never more than what is proven.
+const char* promise_of(const PlainAnswers& a) {
   const char* within = a.error > 0 ? psprintf("within %s %%", percent_up(a.error)) : "exact";
   if (a.blocks_read > 0)
     return psprintf("%s, with %.0f block%s read that changed since its fit", within, a.blocks_read,
@@ -317,8 +320,8 @@ const char* promise_of(const ScanState* s) {
 }
 
 void tell_at(int level, const ScanState* s) {
-  const char* names = density_names(s, density_name);
-  const char* promise = promise_of(s);
+  const char* names = density_names(s);
+  const char* promise = promise_of(s->answers);
   ereport(level, (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
                                              : errmsg("answered by the densities of %s", names),
                   s->answers.error > 0 ? errdetail("Its answers are %s, at a confidence of %g %%.",
@@ -341,7 +344,7 @@ void hand_over(ScanState* s) {
   MemoryContext caller = MemoryContextSwitchTo(demand->memory);
   demand->outcome = s->answers.outcome;
   if (s->answers.detail != nullptr) demand->detail = pstrdup(s->answers.detail);
-  demand->density = density_names(s, density_name);
+  demand->density = density_names(s);
   demand->as_of_now = !std::isinf(s->answers.changed_rows);
   if (s->answers.intervals != nullptr) {
     const Size bytes = sizeof(kde::Interval) * static_cast<Size>(s->aggregates);
@@ -489,15 +492,17 @@ void decide(ScanState* s) {
   MemoryContext caller = MemoryContextSwitchTo(s->memory);
   s->answers = {};
   s->own_changes = false;
+  for (ScanPart* part : of_list<ScanPart>(s->parts)) part->asked = false;
   if (s->demand == nullptr) s->answers.outcome = before_all(s);
   for (ScanPart* part : of_list<ScanPart>(s->parts)) {
     if (is_answered(s) && !part->dimensions.read(&s->answers.detail))
       s->answers.outcome = PlainOutcome::dimension;
     if (!is_answered(s)) break;
-    const PlainAnswers answers = answers_of(s, *part);
-    s->answers.outcome = answers.outcome;
-    s->answers.detail = answers.detail;
-    if (is_answered(s)) put_together(s, *part->plan, answers);
+    part->answers = answers_of(s, *part);
+    part->asked = true;
+    s->answers.outcome = part->answers.outcome;
+    s->answers.detail = part->answers.detail;
+    if (is_answered(s)) put_together(s, *part->plan, part->answers);
   }
   MemoryContextSwitchTo(caller);
 }
@@ -581,10 +586,77 @@ const char* sign_of(int strategy) {
   return kSigns[strategy];
 }
 
+// Why the exact plan ran; of several densities the one is named that did not answer.
+const char* reason_of(const ScanState* s) {
+  const char* detail = s->answers.detail;
+  const char* why = detail != nullptr ? detail : describe(s->answers.outcome);
+  if (list_length(s->parts) == 1) return why;
+  for (const ScanPart* part : of_list<const ScanPart>(s->parts))
+    if (part->asked && part->answers.outcome != PlainOutcome::answered)
+      return psprintf("%s: %s", name_of(*part, display_name), why);
+  return why;
+}
+
+// Whether rows are counted that changed, as they are not read.
+bool counts_changes(const PlainAnswers& a) {
+  return !(a.blocks_read > 0) && (a.as_of_then || a.changed_rows > 0);
+}
+
+// What one density answered, as text: how far off, how fresh, and of what.
+const char* answer_text(const ScanState* s, const ScanPart& part) {
+  const PlainAnswers& a = part.answers;
+  const bool several = list_length(s->parts) > 1;
+  const bool proven = !(a.blocks_read > 0) && !counts_changes(a);
+  return psprintf("by the density%s%s, %s%s; %.0f cell%s", several ? " of " : "",
+                  several ? name_of(part, display_name) : "", promise_of(a),
+                  proven ? ", proven" : "", a.cells, a.cells == 1 ? "" : "s");
+}
+
+void explain_answer(const PlainAnswers& a, ExplainState* es) {
+  // Rounded up, as it is a bound.
+  ExplainPropertyFloat("Within", "%", std::ceil(100 * a.error * 1e4) / 1e4, 4, es);
+  const bool counts = counts_changes(a);
+  ExplainPropertyText("Freshness", a.as_of_then ? "as of" : counts ? "rows changed" : "proven", es);
+  if (counts) ExplainPropertyText("As Of", time_of(a.as_of), es);
+  if (counts && !std::isinf(a.changed_rows))
+    ExplainPropertyFloat("Rows Changed", nullptr, a.changed_rows, 0, es);
+  ExplainPropertyFloat("Cells", nullptr, a.cells, 0, es);
+  ExplainPropertyFloat("Blocks Read", nullptr, a.blocks_read, 0, es);
+}
+
+// As text a line for each density, and for what it answered; else an object for each.
+void explain_densities(const ScanState* s, bool ran, ExplainState* es) {
+  const bool is_text = es->format == EXPLAIN_FORMAT_TEXT;
+  ExplainOpenGroup("Densities", "Densities", false, es);
+  for (const ScanPart* part : of_list<const ScanPart>(s->parts)) {
+    ExplainOpenGroup("Density", nullptr, true, es);
+    ExplainPropertyText("Density", name_of(*part, display_name), es);
+    if (!is_text && ran && is_answered(s)) explain_answer(part->answers, es);
+    ExplainCloseGroup("Density", nullptr, true, es);
+  }
+  ExplainCloseGroup("Densities", "Densities", false, es);
+}
+
+void explain_who_answered(const ScanState* s, ExplainState* es) {
+  const bool is_text = es->format == EXPLAIN_FORMAT_TEXT;
+  if (is_answered(s) && is_text) {
+    for (const ScanPart* part : of_list<const ScanPart>(s->parts))
+      ExplainPropertyText("Answered", answer_text(s, *part), es);
+  } else if (is_text) {
+    ExplainPropertyText("Answered", psprintf("by the exact plan: %s", reason_of(s)), es);
+  } else if (is_answered(s)) {
+    ExplainPropertyText("Answered", "by densities", es);
+  } else {
+    ExplainPropertyText("Answered", "by the exact plan", es);
+    ExplainPropertyText("Reason", reason_of(s), es);
+  }
+}
+
 void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
   ScanState* s = state_of(css);
+  const bool ran = s->decided && es->analyze;
   List* context = set_deparse_context_plan(es->deparse_cxt, css->ss.ps.plan, ancestors);
-  ExplainPropertyText("Density", density_names(s, display_name), es);
+  explain_densities(s, ran, es);
   // Of several densities the conditions are the same.
   const PlainPlan& plan = plan_in(list_head(s->parts));
   StringInfoData range;
@@ -629,15 +701,7 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
                       psprintf("%g %% at %g %%", 100 * option_approximate_error,
                                100 * option_approximate_confidence),
                       es);
-  if (!s->decided || !es->analyze) return;
-  const char* detail = s->answers.detail;
-  ExplainPropertyText(
-      "Answered",
-      is_answered(s) ? psprintf("by the %s, %s",
-                                list_length(s->parts) == 1 ? "density" : "densities", promise_of(s))
-                     : psprintf("by the exact plan: %s",
-                                detail != nullptr ? detail : describe(s->answers.outcome)),
-      es);
+  if (ran) explain_who_answered(s, es);
 }
 
 const CustomScanMethods scan_methods = {kName, create_state};

@@ -62,6 +62,7 @@ struct PlainAnswers {
   TimestampTz as_of = 0;
   bool extreme_went = false;     // a least or greatest value is not there any more, perhaps
   double blocks_read = 0;        // that are not proven, beside the density
+  double cells = 0;              // asked: parts of its groups
   const char* detail = nullptr;  // of what is inaccurate: palloc'ed
 };
 

@@ -44,7 +44,7 @@ SET kde_aqp.approximate = 'all';
 \set ECHO none
 SELECT pg_get_viewdef('by_region') = :'off' AS same, :'off' ~ 'count' AS there;
 \set ECHO queries
-SELECT root -> 'Custom Plan Provider' AS node, root -> 'Output' AS output, root -> 'Density' AS density, root -> 'Range' AS range, replace((root -> 'Groups')::text, 'sales.', '') AS groups, root -> 'Filter' AS filter, nodes
+SELECT root -> 'Custom Plan Provider' AS node, root -> 'Output' AS output, root #> '{Densities,0,Density}' AS density, root -> 'Range' AS range, replace((root -> 'Groups')::text, 'sales.', '') AS groups, root -> 'Filter' AS filter, nodes
 FROM plan('SELECT upper(region), count(*) * 2 FROM sales WHERE sold_on < ''2026-07-01'' AND region > ''B'' GROUP BY region HAVING sum(qty) > 100');
 SELECT root -> 'Output' AS output, nodes FROM plan('SELECT region, n * 2 FROM by_region WHERE n > 100');
 -- Of other queries' rows: lateral, initplans and correlated ones, one below the other, executed again for each.

@@ -1,0 +1,70 @@
+-- What EXPLAIN tells of densities: a line each of how far off, how fresh and of how many cells its answers are, or the
+-- reason why the exact plan ran.
+\set ECHO queries \\ \pset tuples_only on \\ \pset format unaligned
+SET TimeZone = 'UTC';
+SET kde_aqp.approximate_notice = off;
+SELECT kde_approximate('all');
+CREATE TABLE trip AS SELECT i AS id, timestamptz '2026-01-01' + i * interval '10 minutes' AS at, CASE i % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'b' ELSE 'c' END AS k, i % 50 AS fare, (i * 7919) % 10007 AS tip
+FROM generate_series(0, 19999) AS i;
+ALTER TABLE trip ALTER at SET NOT NULL, ALTER id SET NOT NULL, ALTER tip SET NOT NULL;
+VACUUM (ANALYZE) trip;
+SELECT (kde_fit('trip', 'at', sample_rows => -1, group_by => 'k', measures => 'fare')).rows, (kde_fit('trip', 'id', sample_rows => -1)).rows, (kde_fit('trip', ARRAY['id', 'tip'], seed => 1)).rows;
+SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation = 'trip'::regclass;
+SELECT pg_stat_force_next_flush();
+-- What the node says, without figures that hang on a sample, and times.
+CREATE FUNCTION told(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+    IF line ~ 'Density: |Answered: ' THEN RETURN NEXT regexp_replace(regexp_replace(regexp_replace(ltrim(line), 'within [0-9.]+ %', 'within N %'), '\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^;]*', 'then'), 'at most \d+ rows', 'at most N rows'); END IF;
+  END LOOP;
+END $$;
+CREATE FUNCTION told_as_json(query text) RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO plan;
+  RETURN QUERY WITH RECURSIVE n AS (SELECT plan::jsonb #> '{0,Plan}' AS p UNION ALL SELECT c FROM n, jsonb_array_elements(p -> 'Plans') AS c)
+  SELECT jsonb_strip_nulls(jsonb_build_object('Densities', (SELECT jsonb_agg(CASE WHEN d ? 'As Of' THEN d || '{"As Of": "then", "Rows Changed": "N", "Within": "N"}' ELSE d END) FROM jsonb_array_elements(p -> 'Densities') AS d), 'Answered', p -> 'Answered', 'Reason', p -> 'Reason')) FROM n WHERE p ? 'Densities';
+END $$;
+SELECT told('SELECT k, count(*), sum(fare) FROM trip WHERE at < ''2026-02-01'' GROUP BY k');
+SELECT told('SELECT date_trunc(''month'', at), count(*) FROM trip WHERE k <> ''c'' GROUP BY 1');
+SELECT told_as_json('SELECT date_trunc(''month'', at), count(*) FROM trip WHERE k <> ''c'' GROUP BY 1');
+-- One that was not asked has no answers.
+EXPLAIN (COSTS OFF, FORMAT yaml) SELECT count(*) FROM trip WHERE id < 77;
+-- Two subqueries are two nodes.
+SELECT told('SELECT (SELECT count(*) FROM trip WHERE at < ''2026-02-01''), (SELECT count(*) FROM trip WHERE id < 77)');
+-- Several densities of one node, of which one is of a sample.
+CREATE TABLE several AS SELECT i AS x, i % 1000 AS y, (i * 7919) % 10007 AS z FROM generate_series(1, 100000) AS i;
+ALTER TABLE several ALTER x SET NOT NULL, ALTER y SET NOT NULL, ALTER z SET NOT NULL;
+VACUUM (ANALYZE) several;
+SELECT (kde_fit('several', 'x', sample_rows => -1, measures => 'y')).rows, (kde_fit('several', ARRAY['x', 'z'], seed => 1)).rows;
+SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation = 'several'::regclass;
+SET kde_aqp.approximate_error = 0.2;
+EXPLAIN (COSTS OFF) SELECT sum(y), sum(z) FROM several WHERE x < 10000;
+SELECT told('SELECT sum(y), sum(z) FROM several WHERE x < 10000');
+SELECT d ->> 'Density' AS density, (d ->> 'Within')::float8 > 0 AS sampled, d ->> 'Freshness' AS fresh FROM told_as_json('SELECT sum(y), sum(z) FROM several WHERE x < 10000') AS t, jsonb_array_elements(t -> 'Densities') AS d;
+SET kde_aqp.approximate_error = 0.0001;
+SELECT told('SELECT sum(y), sum(z) FROM several WHERE x < 10000');
+SELECT t #> '{Densities,1}' AS density, t -> 'Answered' AS answered, regexp_replace(t ->> 'Reason', '[0-9.]+ %', 'N %') AS reason FROM told_as_json('SELECT sum(y), sum(z) FROM several WHERE x < 10000') AS t;
+RESET kde_aqp.approximate_error;
+-- A table that grows: blocks are read, or rows are counted, or it is as of then.
+INSERT INTO trip VALUES (20000, '2026-01-31 12:00+00', 'a', 10, 1);
+SELECT told('SELECT count(*) FROM trip WHERE at < ''2026-02-01''');
+SELECT told_as_json('SELECT count(*) FROM trip WHERE at < ''2026-02-01''');
+SET kde_aqp.approximate_scan_size = 0;
+SET kde_aqp.approximate_error = 0.2;
+SELECT told('SELECT count(*) FROM trip WHERE at < ''2026-02-01''');
+SELECT told_as_json('SELECT count(*) FROM trip WHERE at < ''2026-02-01''');
+UPDATE trip SET fare = fare + 1 WHERE id % 2 = 0;
+SELECT told('SELECT count(*) FROM trip WHERE id < 77');
+SELECT kde_set_plain_sql('trip.at', true, as_of => '1 day');
+-- A session knows a consent for a while.
+\c -
+SET TimeZone = 'UTC';
+SELECT kde_approximate('all');
+SET kde_aqp.approximate_notice = off;
+SET kde_aqp.approximate_scan_size = 0;
+SELECT told('SELECT count(*) FROM trip WHERE at < ''2026-02-01''');
+SELECT told_as_json('SELECT count(*) FROM trip WHERE at < ''2026-02-01''');
+DROP TABLE trip, several;
+DROP FUNCTION told, told_as_json;
