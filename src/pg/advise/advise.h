@@ -2,6 +2,7 @@
 // one memory context.
 #pragma once
 
+#include "pg/advise/advise_ends.h"
 #include "pg/catalog/density_key.h"
 
 extern "C" {
@@ -26,7 +27,9 @@ struct AdvisedDensity {
   // For the estimates (advise_cost.h).
   double rows, pages;  // of the table
   double distinct;     // values of the column; of several columns 0
+  double hours;        // that its times are of; 0: they are none, or it is not known
   double groups;       // 1: none
+  double by_distinct[kde::kMaxGroupBy];  // values of each that groups are by
   bool of_words, readable;
   bool guessed;  // the table was never analysed
 
@@ -41,13 +44,23 @@ struct AdvisedDensity {
   bool error_is_of_tenth;  // of ranges of a tenth of the rows, as theirs are not known
 };
 
+// What is asked of a density of one column.
+struct AdvisedRange {
+  double share;   // of the rows that the range takes; 1: all
+  bool buckets;   // of the column, in GROUP BY
+  bool sums;      // or means, rather than counts alone
+  bool extremes;  // the column's least or greatest value
+  AskedEnds ends;
+};
+
 // That it would answer a grouped query of a statement, with these measures.
 struct AdvisedOption {
   AdvisedDensity* density;
   Bitmapset* measures;
   double error;  // relative, half of the interval that is expected; 0: exact
   bool error_is_of_tenth;
-  bool by_more;  // whether a density by more groups would do, too
+  bool by_more;  // whether a density by more groups would do, too, if it is as accurate
+  AdvisedRange asked;
 };
 
 // A grouped query of one table within a statement.

@@ -3,6 +3,8 @@
 #include "pg/advise/advise_choice.h"
 
 #include "pg/advise/advise_cost.h"
+#include "pg/advise/advise_union.h"
+#include "pg/base/options.h"
 
 namespace kde_pg {
 
@@ -11,22 +13,9 @@ namespace {
 // Densities that answer so much less than the best are as good, where they are smaller.
 constexpr double kAboutAsMuch = 0.98;
 
-// Whether what is asked of a density by some groups is asked of another, too: of the same rows,
-// by these groups and more.
-bool is_within(const AdvisedDensity& a, const AdvisedDensity& b) {
-  const DensityKey& x = a.key;
-  const DensityKey& y = b.key;
-  if (a.fitted || b.fitted || x.relation != y.relation || x.columns != 1 || y.columns != 1 ||
-      x.groups == 0 || x.groups >= y.groups || !same_column(x.column[0], y.column[0]) ||
-      strcmp(x.filter, y.filter) != 0)
-    return false;
-  for (int i = 0; i < x.groups; ++i) {
-    bool found = false;
-    for (int k = 0; k < y.groups; ++k)
-      found = found || same_column(x.column[1 + i], y.column[1 + k]);
-    if (!found) return false;
-  }
-  return true;
+// By more groups cells may be longer.
+bool is_as_accurate(const AdvisedOption& option, const AdvisedDensity& density, int measures) {
+  return advised_error(density, measures, option.asked) <= option_approximate_error;
 }
 
 // A fit by groups leaves the column's own density that another has stored with other measures.
@@ -66,6 +55,7 @@ class Choice {
   List* run(double least_ms) {
     by_time();
     index_uses();
+    add_unions();
     find_within();
     List* chosen = NIL;
     for (;;) {
@@ -103,6 +93,9 @@ class Choice {
     if (!is_fit_of(option, *density)) return false;
     Bitmapset* all = bms_union(*measures, measures_in(advice_, option, density));
     const int n = bms_num_members(all);
+    const bool by_fewer =
+        density->key.groups > option.density->key.groups && option.density->key.groups > 0;
+    if (by_fewer && !is_as_accurate(option, *density, n)) return false;
     if (n > kde::kMaxMeasures || !fits_whole(*density, n)) return bms_is_subset(all, *measures);
     *measures = all;
     return true;
@@ -128,6 +121,37 @@ class Choice {
             density->uses = lappend(density->uses, demand);
         }
       }
+    }
+  }
+
+  // One by the slicers of several panels answers them all: greedily, of what takes longest, as many
+  // as fit.
+  void add_unions() {
+    find_potential();
+    List* single = list_copy(advice_->densities);
+    const auto longer = [](const ListCell* a, const ListCell* b) {
+      const double x = static_cast<const AdvisedDensity*>(lfirst(a))->potential;
+      const double y = static_cast<const AdvisedDensity*>(lfirst(b))->potential;
+      return x < y ? 1 : x > y ? -1 : 0;
+    };
+    list_sort(single, longer);
+    List* unions = NIL;
+    const auto is_open = [&](const AdvisedDensity& density) {
+      bool out = density.potential > 0;
+      for (const AdvisedDensity* all : of_list<const AdvisedDensity>(unions))
+        out = out && !is_within(density, *all);
+      return out;
+    };
+    for (const AdvisedDensity* density : of_list<const AdvisedDensity>(single)) {
+      CHECK_FOR_INTERRUPTS();
+      if (!is_open(*density)) continue;
+      AdvisedDensity* all = nullptr;
+      for (const AdvisedDensity* other : of_list<const AdvisedDensity>(single)) {
+        if (!is_open(*other)) continue;
+        AdvisedDensity* more = union_of(advice_, all != nullptr ? *all : *density, *other);
+        if (more != nullptr) all = more;
+      }
+      if (all != nullptr) unions = lappend(unions, all);
     }
   }
 
@@ -234,8 +258,13 @@ class Choice {
       density->serves_own = true;
     else
       density->serves = true;
-    if (option.error <= density->error) return;
-    density->error = option.error;
+    const bool by_more =
+        option.by_more && density != option.density && density != option.density->own;
+    const double error =
+        by_more ? advised_error(*density, bms_num_members(density->chosen_measures), option.asked)
+                : option.error;
+    if (error <= density->error) return;
+    density->error = error;
     density->error_is_of_tenth = option.error_is_of_tenth;
   }
 

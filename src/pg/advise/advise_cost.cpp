@@ -6,7 +6,8 @@
 //   fit       0.1 us a row, 0.1 more with measures and for each of them, 0.25 with groups
 //   error     0 where every value has a cell of its own (up to 4,000 of them), or all rows are
 //   asked
-//             for; else 0.00035 of a count, 0.00075 of a sum over the share of the rows in the
+//             for; of times 0 between whole hours, or where these are too many days, else of a
+//             range one cell's part of it; else 0.00035 of a count, 0.00075 of a sum over the share of the rows in the
 //             range, 0.004 of a group's, as the cells at the range's ends are cut
 //
 // Of several columns: so many points as kde_aqp.joint_bytes holds, 4.2 + 4.6 bytes a column, whose
@@ -43,6 +44,22 @@ double bytes_of_one(double distinct, int measures) {
          measures * (kMeasureBytes + std::min(kColumnBytes, 17 * distinct));
 }
 
+double cell_bytes(int measures) { return 8 + 7.0 * measures; }
+
+double times_bytes(const AdvisedDensity& density) {
+  constexpr double kKilobyte = 1024, kOfGroups = 8;
+  return option_density_bytes * kKilobyte * (density.key.groups > 0 ? kOfGroups : 1);
+}
+
+bool is_of_times(const AdvisedDensity& density) {
+  return density.hours > 0 && density.distinct > kMostOwnCells;
+}
+
+double cells_of(const AdvisedDensity& density, int ends) {
+  constexpr double kHoursOfDay = 24;
+  return ends == kHourEnds ? density.hours : std::ceil(density.hours / kHoursOfDay);
+}
+
 double groups_bytes(const AdvisedDensity& density, int measures) {
   const double distinct = std::min(density.distinct, density.rows / density.groups);
   return density.groups * bytes_of_one(distinct, measures);
@@ -55,6 +72,8 @@ double advised_bytes(const AdvisedDensity& density, int measures) {
     return std::min(kWordBytes, 250 + kBytesOfWord * density.distinct) +
            measures * 25 * density.distinct;
   if (density.key.columns > 1) return joint_points(density) * point_bytes(density.key.columns);
+  if (is_of_times(density))
+    return std::min(times_bytes(density), density.rows * cell_bytes(measures));
   if (density.key.groups == 0) return bytes_of_one(density.distinct, measures);
   return std::min(kGroupsBytes, groups_bytes(density, measures)) +
          bytes_of_one(density.distinct, measures);
@@ -62,7 +81,17 @@ double advised_bytes(const AdvisedDensity& density, int measures) {
 
 bool fits_whole(const AdvisedDensity& density, int measures) {
   if (density.of_words) return kBytesOfWord * density.distinct <= kWordBytes;
-  return density.key.groups == 0 || groups_bytes(density, measures) <= kGroupsBytes;
+  if (density.key.groups == 0) return true;
+  if (is_of_times(density)) return advised_ends(density, measures) != kNoEnds;
+  return groups_bytes(density, measures) <= kGroupsBytes;
+}
+
+int advised_ends(const AdvisedDensity& density, int measures) {
+  if (!is_of_times(density)) return kNoEnds;
+  const double most = times_bytes(density) / (density.groups * cell_bytes(measures));
+  for (const int ends : {kHourEnds, kDayEnds})
+    if (cells_of(density, ends) <= most) return ends;
+  return kNoEnds;
 }
 
 double advised_fit_ms(const AdvisedDensity& density, int measures) {
@@ -77,7 +106,7 @@ double advised_fit_ms(const AdvisedDensity& density, int measures) {
   return row * density.rows;
 }
 
-double advised_error(const AdvisedDensity& density, const AdvisedRange& range) {
+double advised_error(const AdvisedDensity& density, int measures, const AdvisedRange& range) {
   if (density.key.columns > 1) {
     const double points = joint_points(density);
     if (points >= density.rows) return 0;
@@ -86,7 +115,13 @@ double advised_error(const AdvisedDensity& density, const AdvisedRange& range) {
   }
   if (density.of_words || density.distinct <= kMostOwnCells) return 0;
   if (range.share >= 1 && !range.buckets) return 0;
-  if (range.buckets || range.extremes) return std::numeric_limits<double>::infinity();
+  const int ends = advised_ends(density, measures);
+  // Who asks for buckets asks from the end of one to that of another.
+  const bool are_hidden = range.ends.hidden && !range.buckets;
+  const bool are_cut = are_hidden || (range.ends.bounds & ends) == 0;
+  if (range.extremes || (range.buckets && (are_cut || (range.ends.buckets & ends) == 0)))
+    return std::numeric_limits<double>::infinity();
+  if (ends != kNoEnds) return are_cut ? 1 / (cells_of(density, ends) * range.share) : 0;
   const double cut = density.key.groups > 0 ? 0.004 : range.sums ? 0.00075 : 0.00035;
   return cut / range.share;
 }

@@ -13,14 +13,12 @@ bool fits_whole(const AdvisedDensity& density, int measures);
 // Milliseconds of the fit.
 double advised_fit_ms(const AdvisedDensity& density, int measures);
 
-// What is asked of a density of one column: half the interval's width over the answer, as it is
-// expected; infinite: it cannot be told, or is far off.
-struct AdvisedRange {
-  double share;   // of the rows that the range takes; 1: all
-  bool buckets;   // of the column, in GROUP BY
-  bool sums;      // or means, rather than counts alone
-  bool extremes;  // the column's least or greatest value
-};
-double advised_error(const AdvisedDensity& density, const AdvisedRange& range);
+// Which ends its cells have in every group, with so many measures: kHourEnds, kDayEnds, or kNoEnds
+// where it is of no times, or of too many.
+int advised_ends(const AdvisedDensity& density, int measures);
+
+// Half the interval's width over the answer, as it is expected; infinite: it cannot be told, or is
+// far off.
+double advised_error(const AdvisedDensity& density, int measures, const AdvisedRange& range);
 
 }  // namespace kde_pg

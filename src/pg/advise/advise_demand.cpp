@@ -16,6 +16,7 @@
 #include "pg/base/tree_walk.h"
 #include "pg/values/values.h"
 #include "pg/advise/advise_cost.h"
+#include "pg/advise/advise_ends.h"
 #include "pg/advise/advise_text.h"
 #include "pg/plain_sql/buckets.h"
 #include "pg/plain_sql/client_statement.h"
@@ -200,7 +201,7 @@ class Options {
         demand_->answered = true;
         return true;
       }
-      add(density(entry->key, true), nullptr, 0, false);
+      add(density(entry->key, true), nullptr, {}, 0, false);
     }
     return false;
   }
@@ -368,8 +369,17 @@ class Options {
       for (Node* node : of_list<Node>(columns_))
         if (!is_same(reader_.name_of(node), ranges_.name[i]))
           by.add(reader_.name_of(node), node, kde::kMaxGroupBy);
-      if (by.complete && !is_category(ranges_.name[i])) try_one(i, by, true, false);
+      if (by.complete && !is_category(ranges_.name[i]))
+        try_one(i, by, is_grouped_by(ranges_.name[i]), false);
     }
+  }
+
+  bool is_grouped_by(const Named& x) const {
+    List* vars = pull_var_clause(reinterpret_cast<Node*>(groupings_),
+                                 PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
+    for (const Var* var : of_list<const Var>(vars))
+      if (x.attnum == 0 || var->varattno == x.attnum) return true;
+    return false;
   }
 
   // What conditions are on, but those on x.
@@ -431,25 +441,42 @@ class Options {
     AdvisedDensity* of = density(key, false);
     of->distinct = distinct_values(root_, ranges_.node[range], table_->rows);
     of->of_words = is_category(x);
-    of->groups = groups_by(by);
+    if (is_instant(x)) of->hours = hours_of(root_, ranges_.node[range]);
+    of->groups = groups_by(by, of->by_distinct);
     if (counts_many_ || !fits_whole(*of, key.measures)) {
       too_many_ = true;
       by_several_ = by_several_ || by.count > 1;
       return;
     }
-    AdvisedRange asked = {1, buckets, aggregated_.count > 0, has_extremes_};
+    AdvisedRange asked = {1, buckets, aggregated_.count > 0, has_extremes_, ends_of(x)};
     bool is_tenth = false;
     asked.share = share_of(x, &is_tenth);
-    const double error = advised_error(*of, asked);
-    add(of, &key, error, is_tenth);
+    add(of, &key, asked, advised_error(*of, key.measures, asked), is_tenth);
+  }
+
+  static bool is_instant(const Named& x) {
+    const Oid type = getBaseType(x.type);
+    return type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+  }
+
+  AskedEnds ends_of(const Named& x) const {
+    EndsOfColumn ends(root_, x.attnum, getBaseType(x.type));
+    if (x.attnum == 0 || !is_instant(x)) return ends.asked();
+    for (Node* node : of_list<Node>(groupings_)) ends.add(node, true);
+    for (const Condition* c : of_list<const Condition>(reader_.conditions()))
+      ends.add(reinterpret_cast<Node*>(c->clause), false);
+    for (const Asked* a : of_list<const Asked>(reader_.aggregates()))
+      ends.add(reinterpret_cast<Node*>(a->rows), false);
+    return ends.asked();
   }
 
   // Columns that depend on each other have fewer values together, as extended statistics know.
-  double groups_by(const Names& by) const {
+  double groups_by(const Names& by, double* distinct) const {
     double out = 1;
     List* nodes = NIL;
     for (int i = 0; i < by.count; ++i) {
-      out *= distinct_values(root_, by.node[i], table_->rows);
+      distinct[i] = distinct_values(root_, by.node[i], table_->rows);
+      out *= distinct[i];
       nodes = lappend(nodes, by.node[i]);
     }
     bool known = false;
@@ -505,7 +532,8 @@ class Options {
     if (!would_answer(key)) return;
     AdvisedDensity* of = density(key, false);
     of->groups = 1;
-    add(of, &key, advised_error(*of, {share, false, false, false}), is_tenth);
+    const AdvisedRange asked = {share, false, false, false, {}};
+    add(of, &key, asked, advised_error(*of, 0, asked), is_tenth);
   }
 
   bool would_answer(const DensityKey& key) {
@@ -556,7 +584,8 @@ class Options {
   // key: with the measures that it needs; null: those that it has.
   // Groups that the query does not ask for are added up, but of variances. One that has none of them
   // is answered by the column's own density.
-  void add(AdvisedDensity* density, const DensityKey* key, double error, bool is_tenth) {
+  void add(AdvisedDensity* density, const DensityKey* key, const AdvisedRange& asked, double error,
+           bool is_tenth) {
     if (error > option_approximate_error) {
       inaccurate_ = true;
       return;
@@ -564,7 +593,7 @@ class Options {
     MemoryContext caller = MemoryContextSwitchTo(advice_->memory);
     auto* option = static_cast<AdvisedOption*>(palloc0(sizeof(AdvisedOption)));
     const bool by_more = density->key.groups > 0 && !density->fitted && !asks_variance_;
-    *option = {density, nullptr, error, is_tenth && error > 0, by_more};
+    *option = {density, nullptr, error, is_tenth && error > 0, by_more, asked};
     for (int i = 0; key != nullptr && i < key->measures; ++i)
       option->measures = bms_add_member(
           option->measures, advised_measure(advice_, density, key->column[key->columns + i]));

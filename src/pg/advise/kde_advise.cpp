@@ -179,6 +179,9 @@ const char* note_of(const AdvisedDensity& density) {
                      density.error_is_of_tenth ? " where a tenth of the rows is asked for" : "");
   else
     appendStringInfoString(&out, "exact as of its fit");
+  const int ends = advised_ends(density, bms_num_members(density.chosen_measures));
+  if (!density.fitted && !(density.error > 0) && ends != kNoEnds)
+    appendStringInfo(&out, " between whole %s", ends == kHourEnds ? "hours" : "days");
   if (density.guessed) appendStringInfoString(&out, "; ANALYZE the table for better estimates");
   if (!is_owner(density.key.relation))
     appendStringInfoString(&out, "; the table's owner has to run it");

@@ -118,6 +118,20 @@ SELECT call AS merged FROM kde_advise(ARRAY[$$SELECT region, sum(amount) FROM sa
 SELECT advice(ARRAY[$$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$, $$SELECT count(*) FROM sales WHERE sold_on > $1 AND store = $2$$, $$SELECT store, region, sum(qty) FROM sales WHERE sold_on > $1 GROUP BY 1, 2$$]);
 SELECT kde_drop('sales.sold_on by (store, region)'), kde_drop('sales.sold_on');
 SELECT advice(ARRAY[$$SELECT region, variance(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$, $$SELECT store, region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY 1, 2$$]);
+-- Slicers of several panels are one proposal by all of them, as far as groups are not too many and cells not too long.
+SELECT advice(ARRAY[$$SELECT region, count(*) FROM sales WHERE sold_on > $1 GROUP BY region$$, $$SELECT sum(amount) FROM sales WHERE sold_on > $1 AND store = $2$$, $$SELECT flag, max(sold_on) FROM sales GROUP BY flag$$]);
+SELECT advice(ARRAY[$$SELECT region, count(*) FROM sales WHERE sold_on > $1 GROUP BY region$$, $$SELECT store, count(*) FROM sales WHERE sold_on > $1 GROUP BY store$$, $$SELECT qty, count(*) FROM sales WHERE sold_on > $1 GROUP BY qty$$,
+  $$SELECT flag, count(*) FROM sales WHERE sold_on > $1 GROUP BY flag$$, $$SELECT id % 3, count(*) FROM sales WHERE sold_on > $1 GROUP BY id % 3$$]);
+SELECT advice(ARRAY[$$SELECT store, count(*) FROM sales WHERE sold_on > $1 GROUP BY store$$, $$SELECT id, sum(amount) FROM sales WHERE sold_on > $1 AND id < 500 GROUP BY 1$$, $$SELECT qty, (f / 20)::int, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY 1, 2$$]);
+-- Times are exact between whole hours, or days where groups are many.
+SET TimeZone = 'UTC';
+SELECT each_advice(ARRAY[$$SELECT region, date_trunc('hour', at), count(*) FROM sales WHERE at < '2025-02-01 01:00' GROUP BY 1, 2$$, $$SELECT region, date_bin('30 minutes', at, '2025-01-01'), count(*) FROM sales GROUP BY 1, 2$$,
+  $$SELECT region, date_trunc('hour', at), count(*) FROM sales WHERE at < '2025-02-01 01:30' GROUP BY 1, 2$$, $$SELECT to_char(at, 'YYYY-MM-DD HH24'), sum(amount) FROM sales GROUP BY 1$$, $$SELECT to_char(at, 'HH24:MI'), sum(amount) FROM sales GROUP BY 1$$,
+  $$SELECT store, date_trunc('day', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2$$, $$SELECT store, date_trunc('hour', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2$$]);
+SELECT advice(ARRAY[$$SELECT store, date_trunc('day', at), sum(amount) FROM sales GROUP BY 1, 2$$, $$SELECT region, date_trunc('hour', at), sum(amount) FROM sales GROUP BY 1, 2$$]);
+SET TimeZone = 'America/New_York';
+SELECT each_advice(ARRAY[$$SELECT store, date_trunc('day', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2$$, $$SELECT region, date_trunc('day', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2$$]);
+RESET TimeZone;
 -- Which statements a row is about, and how its answers stay fresh.
 SELECT rank, statements, queryids, freshness FROM kde_advise(ARRAY[$$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$,
   $$SELECT count(*) FROM sales WHERE sold_on > $1$$, $$SELECT count(*) FROM sales WHERE at > $1 AND f < $2$$, $$SELECT nothing FROM sales$$, $$SELECT 1$$], weights => '{3, 4, 5, 1, 2}');
@@ -133,9 +147,12 @@ CREATE TABLE places AS SELECT date '2025-01-01' + i % 365 AS day, i % 200 AS cit
 ALTER TABLE places ALTER day SET NOT NULL;
 ANALYZE places;
 SELECT advice(ARRAY[$$SELECT land, state, city, count(*) FROM places WHERE day > $1 GROUP BY 1, 2, 3$$]);
+SELECT advice(ARRAY[$$SELECT city, sum(city % 7) FROM places WHERE day > $1 GROUP BY 1$$, $$SELECT state, sum(city % 7) FROM places WHERE day > $1 GROUP BY 1$$]);
 CREATE STATISTICS places_depend (ndistinct) ON land, state, city FROM places;
 ANALYZE places;
 SELECT advice(ARRAY[$$SELECT land, state, city, count(*) FROM places WHERE day > $1 GROUP BY 1, 2, 3$$]);
+-- Of slicers of several panels, too.
+SELECT advice(ARRAY[$$SELECT city, sum(city % 7) FROM places WHERE day > $1 GROUP BY 1$$, $$SELECT state, sum(city % 7) FROM places WHERE day > $1 GROUP BY 1$$]);
 DROP TABLE places;
 
 -- What is fitted is not proposed again; what is not allowed is; measures that there are stay.
