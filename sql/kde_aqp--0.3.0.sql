@@ -591,20 +591,23 @@ AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_fit(kde_aqp.names, text[], text, bigint, bigint, text, double precision, kde_aqp.names, kde_aqp.names, text, text) IS
     'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
 
--- Of a table: what is worth it, by one scan. Of 'table.column' that.
+-- Of a table: what is worth it, by one scan. Of 'table.column' that, with what the first form takes.
 CREATE FUNCTION kde_fit(
-    relation kde_aqp.names, seed bigint DEFAULT NULL,
+    relation kde_aqp.names, seed bigint DEFAULT NULL, method text DEFAULT 'auto',
+    sample_rows bigint DEFAULT NULL, exact boolean DEFAULT false, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, measures kde_aqp.names DEFAULT NULL,
+    group_by kde_aqp.names DEFAULT NULL, name text DEFAULT NULL, steps text DEFAULT NULL,
     OUT column_name text, OUT fitted boolean, OUT reason text, OUT model text,
     OUT rows double precision, OUT expected_error text, OUT size text, OUT took text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'kde_fit_table' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20;
-COMMENT ON FUNCTION kde_fit(kde_aqp.names, bigint) IS
-    'fits and stores a density of each column of a table that is worth one, by one scan; says why others are not';
+COMMENT ON FUNCTION kde_fit(kde_aqp.names, bigint, text, bigint, boolean, text, double precision, kde_aqp.names, kde_aqp.names, text, text) IS
+    'fits and stores a density of each column of a table that is worth one, by one scan, or that of ''table.column''; says why others are not';
 
 -- Of rows that the caller may read, by his own rights and under the policies that apply.
-CREATE FUNCTION kde_sample(relation regclass, column_name name, seed bigint DEFAULT NULL) RETURNS kde
+CREATE FUNCTION kde_sample(relation kde_aqp.names, column_name name DEFAULT NULL, seed bigint DEFAULT NULL) RETURNS kde
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_sample(regclass, name, bigint) IS
+COMMENT ON FUNCTION kde_sample(kde_aqp.names, name, bigint) IS
     'the density of a column as a value of one''s own, which is stored nowhere';
 
 -- What the nodes of a distributed table are asked of each shard, as the user who asks: by his rights to

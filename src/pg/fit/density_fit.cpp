@@ -55,32 +55,17 @@ void check_computable(const DensityRequest& request, Relation relation) {
                     errhint("Name the zone, as in sold_at AT TIME ZONE 'UTC', or fit a column.")));
 }
 
-// By the arguments that both forms of kde_fit have, at the places where a form has them; -1: it has
-// none.
-struct Arguments {
-  int exact, filter, max_error, measures, group_by, name, steps;
-};
-
-Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
+Datum fit_by_call(FunctionCallInfo fcinfo, const FitArguments& at) {
   check_may_write("kde_fit()");
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, at.exact < 0 ? "column_names" : "column_name");
   DensityRequest request;
-  request.asked = read_asked(fcinfo, at.max_error, at.name);
-  if (at.exact >= 0) {
-    reject_null(fcinfo, at.exact, "exact");
-    request.asked.exact = PG_GETARG_BOOL(at.exact);
-  }
-  if (!PG_ARGISNULL(at.steps)) request.asked.steps = text_to_cstring(PG_GETARG_TEXT_PP(at.steps));
+  request.asked = asked_by_call(fcinfo, at);
   const Oid oid = table_by_text(PG_GETARG_TEXT_PP(0));
   Relation relation = open_maintained_relation(oid);
   check_kind(relation);
-  text* filter = text_argument(fcinfo, at.filter);
-  ArrayType* measures = names_argument(fcinfo, at.measures, oid, "measures");
-  ArrayType* group_by = names_argument(fcinfo, at.group_by, oid, "group_by");
-  request.key = at.exact < 0
-                    ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter, measures, group_by)
-                    : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter, measures, group_by);
+  const char* column = at.exact < 0 ? nullptr : NameStr(*PG_GETARG_NAME(1));
+  request.key = key_by_call(fcinfo, at, oid, column);
   check_may_fit(request.key);
   check_steps(request.key, request.asked);
   DensityFit fit;
@@ -93,6 +78,26 @@ Datum fit_by_call(FunctionCallInfo fcinfo, const Arguments& at) {
 }
 
 }  // namespace
+
+FitRequest asked_by_call(FunctionCallInfo fcinfo, const FitArguments& at) {
+  FitRequest asked = read_asked(fcinfo, at.seed, at.max_error, at.name);
+  if (at.exact >= 0) {
+    reject_null(fcinfo, at.exact, "exact");
+    asked.exact = PG_GETARG_BOOL(at.exact);
+  }
+  if (!PG_ARGISNULL(at.steps)) asked.steps = text_to_cstring(PG_GETARG_TEXT_PP(at.steps));
+  return asked;
+}
+
+DensityKey key_by_call(FunctionCallInfo fcinfo, const FitArguments& at, Oid relation,
+                       const char* column) {
+  text* filter = text_argument(fcinfo, at.filter);
+  ArrayType* measures = names_argument(fcinfo, at.measures, relation, "measures");
+  ArrayType* group_by = names_argument(fcinfo, at.group_by, relation, "group_by");
+  return column == nullptr
+             ? key_by_arrays(relation, PG_GETARG_ARRAYTYPE_P(1), filter, measures, group_by)
+             : key_by_name(relation, column, filter, measures, group_by);
+}
 
 bool begin_road(const DensityRequest& request, Relation relation, Road* road) {
   check_computable(request, relation);
@@ -126,22 +131,28 @@ void fit_density(const DensityRequest& request, Relation relation, Road* road, D
 
 // kde_fit(names, name, method, sample_rows, seed, ...)
 KDE_EXPORT(kde_fit);
-Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {5, 6, 7, 8, 9, 10, 11}); }
+Datum kde_fit(PG_FUNCTION_ARGS) { return kde_pg::fit_by_call(fcinfo, {4, 5, 6, 7, 8, 9, 10, 11}); }
 
 // kde_fit(names, text[], method, sample_rows, seed, ...). An array of one is the fit of a column.
 KDE_EXPORT(kde_fit_columns);
 Datum kde_fit_columns(PG_FUNCTION_ARGS) {
-  return kde_pg::fit_by_call(fcinfo, {-1, 5, 6, 7, 8, 9, 10});
+  return kde_pg::fit_by_call(fcinfo, {4, -1, 5, 6, 7, 8, 9, 10});
 }
 
 // A density of one's own, as a value: of the rows that the current user may read.
-// kde_sample(regclass, name, seed)
+// kde_sample(names, name, seed)
 KDE_EXPORT(kde_sample);
 Datum kde_sample(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
   reject_null(fcinfo, 0, "relation");
-  reject_null(fcinfo, 1, "column_name");
-  const TableColumn column = column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)));
+  text* name = PG_GETARG_TEXT_PP(0);
+  TableColumn column;
+  if (PG_ARGISNULL(1)) {
+    column = table_or_column(name);
+    if (column.attnum == 0) reject_null(fcinfo, 1, "column_name");
+  } else {
+    column = column_by_name(table_by_text(name), NameStr(*PG_GETARG_NAME(1)));
+  }
   // Before the lock, so that nobody queues for what he may not read, and again with it.
   (void)check_selectable(column);
   Relation relation = open_relation(column.relation);

@@ -38,7 +38,8 @@ const char* read_alias(FunctionCallInfo fcinfo, int argument) {
   return alias;
 }
 
-FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_argument) {
+FitRequest read_asked(FunctionCallInfo fcinfo, int seed_argument, int max_error_argument,
+                      int name_argument) {
   reject_null(fcinfo, 2, "method");
   FitRequest asked = {};
   asked.method = text_to_cstring(PG_GETARG_TEXT_PP(2));
@@ -49,8 +50,8 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_
                     errhint("Leave it out for every row that is read.")));
   asked.alias = read_alias(fcinfo, name_argument);
   asked.bytes = session_density_bytes();
-  asked.seed_given = !PG_ARGISNULL(4);
-  asked.seed = asked.seed_given ? PG_GETARG_INT64(4) : random_seed();
+  asked.seed_given = !PG_ARGISNULL(seed_argument);
+  asked.seed = asked.seed_given ? PG_GETARG_INT64(seed_argument) : random_seed();
   if (!PG_ARGISNULL(max_error_argument)) {
     asked.max_error = PG_GETARG_FLOAT8(max_error_argument);
     if (!(asked.max_error > 0 && asked.max_error <= 1))

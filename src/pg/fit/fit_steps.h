@@ -24,7 +24,8 @@ int64 random_seed();
 
 // Arguments 2 to 4 of both forms of kde_fit: method, sample_rows, seed; those that are
 // max_relative_error and name. `exact` is false. Errors: 22023; 42602 for a name that is none.
-FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_argument);
+FitRequest read_asked(FunctionCallInfo fcinfo, int seed_argument, int max_error_argument,
+                      int name_argument);
 
 // Argument n, a name of a density's own; null: none. Error 42602 for what is none.
 const char* read_alias(FunctionCallInfo fcinfo, int n);

@@ -167,11 +167,13 @@ void fit_columns(List* columns, const FitRequest& asked, Relation relation) {
 }
 
 // As kde_fit() of that column does, whatever it is worth.
-Column* fit_named(TableColumn named, const FitRequest& asked, Relation relation) {
+Column* fit_named(const char* name, const DensityKey& key, const FitRequest& asked,
+                  Relation relation) {
   auto* column = new (palloc(sizeof(Column))) Column;
-  namestrcpy(&column->name, live_column_name(named.relation, named.attnum));
-  column->key = key_of(named);
+  namestrcpy(&column->name, name);
+  column->key = key;
   check_may_fit(column->key);
+  check_steps(column->key, asked);
   DensityRequest request;
   request.asked = asked;
   request.key = column->key;
@@ -181,11 +183,35 @@ Column* fit_named(TableColumn named, const FitRequest& asked, Relation relation)
   return column;
 }
 
+constexpr FitArguments kOfTable = {1, 4, 5, 6, 7, 8, 9, 10};
+
+// What is chosen for each column of a table is chosen by the column.
+void check_of_table(FunctionCallInfo fcinfo, const FitRequest& asked, text* table) {
+  const char* given = nullptr;
+  const auto note = [&](bool is_given, const char* name) {
+    if (is_given && given == nullptr) given = name;
+  };
+  note(strcmp(asked.method, "auto") != 0, "method");
+  note(asked.sample_rows != kAllRowsRead, "sample_rows");
+  note(asked.exact, "exact");
+  note(!PG_ARGISNULL(kOfTable.filter), "filter");
+  note(asked.max_error > 0, "max_relative_error");
+  note(!PG_ARGISNULL(kOfTable.measures), "measures");
+  note(!PG_ARGISNULL(kOfTable.group_by), "group_by");
+  note(asked.alias != nullptr, "name");
+  note(asked.steps != nullptr, "steps");
+  if (given == nullptr) return;
+  const char* example = psprintf("%s.column", text_to_cstring(table));
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                  errmsg("argument \"%s\" is of one column, and none is named", given),
+                  errhint("Name it: kde_fit(%s, %s => ...).", quote_literal_cstr(example), given)));
+}
+
 }  // namespace
 
 }  // namespace kde_pg
 
-// kde_fit(names, seed)
+// kde_fit(names, seed, method, sample_rows, ...)
 KDE_EXPORT(kde_fit_table);
 Datum kde_fit_table(PG_FUNCTION_ARGS) {
   using namespace kde_pg;
@@ -195,20 +221,18 @@ Datum kde_fit_table(PG_FUNCTION_ARGS) {
   const TableColumn only = table_or_column(PG_GETARG_TEXT_PP(0));
   Relation relation = open_maintained_relation(only.relation);
   check_kind(relation);
-  FitRequest asked = {};
-  asked.method = "auto";
-  asked.sample_rows = kAllRowsRead;
-  asked.bytes = session_density_bytes();
-  asked.seed_given = !PG_ARGISNULL(1);
-  asked.seed = asked.seed_given ? PG_GETARG_INT64(1) : random_seed();
+  const FitRequest asked = asked_by_call(fcinfo, kOfTable);
   List* columns;
   if (only.attnum == 0) {
+    check_of_table(fcinfo, asked, PG_GETARG_TEXT_PP(0));
     columns = columns_of(relation);
     lock_columns(columns);
     KDE_FAULT("fit.decided");
     fit_columns(columns, asked, relation);
   } else {
-    columns = list_make1(fit_named(only, asked, relation));
+    const char* name = live_column_name(only.relation, only.attnum);
+    const DensityKey key = key_by_call(fcinfo, kOfTable, only.relation, name);
+    columns = list_make1(fit_named(name, key, asked, relation));
   }
   for (const Column* item : of_list<const Column>(columns)) put_row(rows, *item);
   relation_close(relation, NoLock);

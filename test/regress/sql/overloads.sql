@@ -365,6 +365,15 @@ SELECT replace(call, current_database(), 'here') AS call, typed_fit(call) FROM u
 -- A table of that name comes before a column.
 CREATE TABLE typed.qty AS SELECT i AS n FROM generate_series(1, 9) AS i;
 CREATE TABLE typed AS TABLE fares;
+-- A column within the first argument, with any option; of a table they are of none of its columns.
+SELECT column_name, model, rows FROM kde_fit('fares.fare', sample_rows => -1, measures => 'qty, "By day"', group_by => 'k', name => 'of words');
+SELECT column_name, rows FROM kde_fit('typed.fares."By day"', filter => 'qty > 1', method => 'lscv', seed => 1);
+SELECT column_name, rows FROM kde_fit('fares.qty', exact => true, sample_rows => 9);
+SELECT name, measures, group_by, filter FROM kde_densities_full WHERE relation = 'fares'::regclass AND (filter <> '' OR group_by IS NOT NULL) ORDER BY name;
+SELECT approx_count(kde_sample('fares."By day"')) = approx_count(kde_sample('fares', 'By day')) AS same, (SELECT sum(count) FROM approx_groups('of words')) = approx_count('fares.fare') AS by_name;
+SELECT kde_drop('of words'), kde_drop('typed.fares."By day"', filter => 'qty > 1');
+SELECT call, typed_fit(call) FROM unnest(ARRAY[$$kde_fit('fares', sample_rows => -1)$$, $$kde_fit('fares'::regclass, group_by => 'k', method => 'lscv')$$, $$kde_fit('fares', exact => true)$$, $$kde_fit('fares.fare', exact => NULL)$$,
+  $$kde_fit('fares', max_relative_error => 0.1)$$, $$kde_fit('fares', filter => 'qty > 1')$$, $$kde_fit('fares', name => 'all')$$, $$kde_fit('fares', steps => 'decimal')$$, $$kde_fit('fares', measures => 'qty')$$, $$kde_fit('fares.fare', measures => 'qty', seed => 2)$$, $$kde_sample('fares')$$, $$kde_sample('fares.nothing')$$, $$kde_sample('nowhere')$$]) AS call;
 SELECT column_name FROM kde_fit('typed.qty');
 SELECT column_name FROM kde_fit('typed.fare');
 -- Of a table as a whole, what is worth it, as of a column that is a key what is asked for.
