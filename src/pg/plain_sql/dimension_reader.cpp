@@ -1,4 +1,4 @@
-// Tables that a query's is joined with, its dimensions: each has at most one row for a group, which
+// Tables, or subqueries with rows of their own, that a query's is joined with, its dimensions: each has at most one row for a group, which
 // is looked up by equality with what the groups are by, or with columns of dimensions before it. So
 // they are more columns of each group, and nothing else of the query changes.
 //
@@ -154,12 +154,30 @@ RelOptInfo* with_conditions(PlannerInfo* root, const RelOptInfo* rel, List* cond
   return out;
 }
 
+// What a plan of a subquery beside that of the exact plan would share with it, or lock: other plans'
+// rows, as those of a subquery within an expression.
+bool is_shared(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (!IsA(node, Query)) return expression_tree_walker(node, as_walker(is_shared), context);
+  auto* query = castNode(Query, node);
+  if (query->hasSubLinks || query->cteList != NIL || query->rowMarks != NIL) return true;
+  for (const RangeTblEntry* item : of_list<const RangeTblEntry>(query->rtable))
+    if (item->rtekind == RTE_CTE || item->lateral) return true;
+  return query_tree_walker(query, as_walker(is_shared), context, 0);
+}
+
+bool may_be_read_beside(const RangeTblEntry* rte) {
+  if (rte->rtekind != RTE_SUBQUERY) return rte->rtekind == RTE_RELATION;
+  auto* query = reinterpret_cast<Node*>(rte->subquery);
+  return !rte->lateral && !is_shared(query, nullptr) && !contain_volatile_functions(query);
+}
+
 // Null: its rows cannot be read by themselves.
 PlainDimension* dimension_of(PlannerInfo* root, int table) {
   RelOptInfo* rel = find_base_rel(root, table);
   const RangeTblEntry* rte = planner_rt_fetch(table, root);
   const Path* path = rel->cheapest_total_path;
-  if (rte->rtekind != RTE_RELATION || rte->tablesample != nullptr || rte->securityQuals != NIL ||
+  if (!may_be_read_beside(rte) || rte->tablesample != nullptr || rte->securityQuals != NIL ||
       path == nullptr || path->param_info != nullptr || rel->lateral_relids != nullptr ||
       rel->rows > kMostDimensionRows)
     return nullptr;
@@ -191,7 +209,11 @@ int column_in(const PlainDimension& of, const Var* var) {
   return -1;
 }
 
-bool is_in_scan(const RelOptInfo* rel, const Node* clause) {
+// A condition on a subquery alone is one of its scan, or within it.
+bool is_in_scan(const RelOptInfo* rel, Node* clause) {
+  int one;
+  if (rel->rtekind == RTE_SUBQUERY && bms_get_singleton_member(tables_of(clause), &one))
+    return one == static_cast<int>(rel->relid);
   for (const RestrictInfo* info : of_list<const RestrictInfo>(rel->baserestrictinfo))
     if (equal(info->clause, clause)) return true;
   return false;
@@ -310,7 +332,7 @@ bool PlainReader::read_joins(PlannerInfo* root, RelOptInfo* input) {
     }
     if (next == nullptr) return no(other);
     // Of what an outer join asks more than that a dimension's scan cannot tell.
-    for (const Node* clause : of_list<const Node>(next->conditions))
+    for (Node* clause : of_list<Node>(next->conditions))
       if (!is_in_scan(next->rel, clause)) return no(other);
     waiting = list_delete_ptr(waiting, next);
     known = bms_add_member(known, static_cast<int>(next->rel->relid));

@@ -145,7 +145,11 @@ SELECT answered_by(query), query FROM unnest(ARRAY[
   'SELECT sum(r.fare * s.size) FROM ride r JOIN store s ON r.store_id = s.id',
   'SELECT count(*) FROM ride r JOIN store s ON r.store_id = s.id AND random() >= 0',
   'SELECT count(*) FROM ride r JOIN store s TABLESAMPLE bernoulli (100) ON r.store_id = s.id',
-  'SELECT count(*) FROM ride r JOIN (SELECT id FROM store ORDER BY id LIMIT 5) AS s ON r.store_id = s.id',
+  'SELECT count(*) FROM ride r JOIN (SELECT id FROM store WHERE size < (SELECT avg(size) FROM store) ORDER BY id LIMIT 5) AS s ON r.store_id = s.id',
+  'SELECT count(*) FROM ride r WHERE store_id IN (SELECT id FROM store ORDER BY random() LIMIT 30)',
+  'WITH s AS MATERIALIZED (SELECT id FROM store ORDER BY id LIMIT 5) SELECT count(*) FROM ride r JOIN s ON r.store_id = s.id',
+  'SELECT count(*) FROM ride r JOIN (SELECT id FROM store UNION ALL SELECT 3) AS s ON r.store_id = s.id',
+  'SELECT count(*) FROM ride r JOIN (SELECT id FROM store ORDER BY id LIMIT 5 FOR SHARE) AS s ON r.store_id = s.id',
   'SELECT count(*) FROM ride r CROSS JOIN LATERAL (SELECT s.city FROM store s WHERE s.id = r.store_id LIMIT 1) AS s WHERE s.city = ''city 1''',
   'SELECT count(*) FROM ride r JOIN (VALUES (1), (2)) AS s(id) ON r.store_id = s.id',
   'SELECT count(*) FROM ride a JOIN ride b ON a.store_id = b.store_id WHERE b.at < ''2026-01-02''']) AS query;
@@ -204,6 +208,28 @@ SELECT answered_by('SELECT d.name, count(*) FROM ride r LEFT JOIN coded d ON r.c
 SELECT (kde_fit('ride', 'code', sample_rows => -1)).rows, kde_set_plain_sql('ride.code', true);
 SELECT answered_by('SELECT d.name, count(*) FROM ride r LEFT JOIN coded d ON r.code COLLATE whatever_case = d.code GROUP BY 1');
 SELECT answered_by('SELECT count(*), count(d.name) FROM ride r JOIN coded d ON r.code COLLATE whatever_case = d.code');
+-- Subqueries with rows of their own, at rest, grown, and as the transaction itself has changed both.
+CREATE TABLE of_rows(query text);
+INSERT INTO of_rows VALUES
+  ('SELECT s.city, count(*), sum(r.fare) FROM ride r JOIN (SELECT id, city FROM store ORDER BY size, id LIMIT 5) AS s ON r.store_id = s.id GROUP BY 1'),
+  ('SELECT count(*), sum(qty) FROM ride WHERE store_id IN (SELECT store_id FROM ride GROUP BY store_id ORDER BY count(*) DESC, store_id LIMIT 5)'),
+  ('SELECT date_trunc(''month'', at), store_id, count(*) FROM ride JOIN (SELECT store_id AS store_id__, sum(fare) AS by FROM ride GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3) AS series_limit ON store_id = store_id__ GROUP BY 1, 2'),
+  ('WITH t AS (SELECT store_id FROM ride WHERE at < ''2026-02-01'' GROUP BY 1 ORDER BY count(*), 1 LIMIT 3) SELECT store_id, count(*) FROM ride JOIN t USING (store_id) GROUP BY 1'),
+  ('SELECT count(*) FROM ride r WHERE NOT EXISTS (SELECT FROM (SELECT id FROM store ORDER BY size, id LIMIT 4) AS s WHERE s.id = r.store_id)'),
+  ('SELECT s.name, count(*) FROM ride r LEFT JOIN (SELECT area_id, max(city) AS name FROM store GROUP BY 1 HAVING max(size) < 9) AS s ON s.area_id = r.store_id GROUP BY 1'),
+  ('SELECT s.city, count(*) FROM ride r JOIN (SELECT DISTINCT id, city, size FROM store) AS s ON s.id = r.store_id WHERE s.size < 4 AND s.city <> ''city 1'' GROUP BY 1'),
+  ('SELECT s.at, count(*) FROM ride r JOIN (SELECT id, rank() OVER (ORDER BY size, id) AS at FROM store) AS s ON s.id = r.store_id WHERE s.at <= 4 GROUP BY 1'),
+  ('SELECT count(*) FROM ride r WHERE store_id IN (SELECT id FROM store WHERE size < 2 UNION ALL SELECT id FROM store WHERE size < 4)'),
+  ('SELECT a.name, count(*) FROM ride r JOIN (SELECT id, area_id FROM store ORDER BY id LIMIT 20) AS s ON r.store_id = s.id LEFT JOIN (SELECT id, min(name) AS name FROM area GROUP BY 1) AS a ON a.id = s.area_id GROUP BY 1'),
+  ('SELECT c, (SELECT count(*) FROM ride r JOIN (SELECT id FROM store WHERE size < c ORDER BY id LIMIT 5) AS s ON s.id = r.store_id) FROM generate_series(1, 5, 2) AS c');
+SELECT answered_by(query), query FROM of_rows;
+BEGIN;
+INSERT INTO ride SELECT '2026-02-03 04:05+00', 1, 2, 5, 3, 'c1' FROM generate_series(1, 900);
+UPDATE store SET size = size + 1 WHERE id < 9;
+SELECT answered_by(query) COLLATE "C" AS answered_by, count(*) FROM of_rows GROUP BY 1 ORDER BY 1;
+COMMIT;
+SELECT answered_by(query) COLLATE "C" AS answered_by, count(*) FROM of_rows GROUP BY 1 ORDER BY 1;
+DROP TABLE of_rows;
 -- Policies.
 CREATE ROLE dimensions_clerk;
 GRANT USAGE ON SCHEMA dimensions TO dimensions_clerk;
