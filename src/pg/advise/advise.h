@@ -16,6 +16,7 @@ struct AdvisedDensity {
   DensityKey key;  // without measures and trees
   const char* identity;
   uint32 hash;  // of it
+  uint32 kin;   // the same of all that differ in groups alone
   bool fitted;
   AdvisedDensity* own;  // of its column alone, of one with groups; null: none is asked for
   bool own_is_fitted;   // that one, which a fit by groups may then leave as it is

@@ -459,9 +459,16 @@ class Options {
     return type == TIMESTAMPOID || type == TIMESTAMPTZOID;
   }
 
-  AskedEnds ends_of(const Named& x) const {
+  // Each column is tried with other groups again.
+  AskedEnds ends_of(const Named& x) {
+    if (x.attnum == 0 || !is_instant(x)) return {};
+    if (x.attnum != ends_column_) ends_ = find_ends_of(x);
+    ends_column_ = x.attnum;
+    return ends_;
+  }
+
+  AskedEnds find_ends_of(const Named& x) const {
     EndsOfColumn ends(root_, x.attnum, getBaseType(x.type));
-    if (x.attnum == 0 || !is_instant(x)) return ends.asked();
     for (Node* node : of_list<Node>(groupings_)) ends.add(node, true);
     for (const Condition* c : of_list<const Condition>(reader_.conditions()))
       ends.add(reinterpret_cast<Node*>(c->clause), false);
@@ -627,6 +634,8 @@ class Options {
   AdvisedDemand* demand_;
   AdvisedTable* table_;
   Names aggregated_, ranges_;
+  AttrNumber ends_column_ = 0;  // whose ends those are
+  AskedEnds ends_;
   List* groupings_ = NIL;
   List* columns_ = NIL;  // Var*, of what is grouped by, conditions and FILTERs
   const char* unknown_ = nullptr;
@@ -709,6 +718,9 @@ AdvisedDensity* advised_density(Advice* advice, const DensityKey& key, bool fitt
   auto* density = static_cast<AdvisedDensity*>(palloc0(sizeof(AdvisedDensity)));
   density->identity = pstrdup(identity);
   density->hash = hash;
+  const char* kin =
+      psprintf("%u %d %s %s", key.relation, key.columns, bare.column[0].text, bare.filter);
+  density->kin = string_hash(kin, strlen(kin) + 1);
   density->fitted = fitted;
   density->groups = 1;
   density->readable = true;

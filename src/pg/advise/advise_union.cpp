@@ -24,8 +24,8 @@ namespace {
 bool are_alike(const AdvisedDensity& a, const AdvisedDensity& b) {
   const DensityKey& x = a.key;
   const DensityKey& y = b.key;
-  return !a.fitted && !b.fitted && x.relation == y.relation && x.columns == 1 && y.columns == 1 &&
-         x.groups > 0 && y.groups > 0 && same_column(x.column[0], y.column[0]) &&
+  return a.kin == b.kin && !a.fitted && !b.fitted && x.relation == y.relation && x.columns == 1 &&
+         y.columns == 1 && x.groups > 0 && y.groups > 0 && same_column(x.column[0], y.column[0]) &&
          strcmp(x.filter, y.filter) == 0;
 }
 
