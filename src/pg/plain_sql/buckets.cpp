@@ -353,6 +353,10 @@ const char* unit_of_field(Node* field) {
   return nullptr;
 }
 
+bool is_longer_than_day(const char* unit) {
+  return strcmp(unit, "minute") != 0 && strcmp(unit, "hour") != 0 && strcmp(unit, "day") != 0;
+}
+
 // Of to_char()'s pattern: each of its words for what is shorter than a day has one of these in it, and
 // so may a text without quotes, which is then taken for one. Of months alone it has no other letters.
 const char* unit_of_pattern(Node* pattern) {
@@ -401,11 +405,16 @@ Node* bucket_of_part(Node* node) {
   }
   if (unit == nullptr) return nullptr;
   const Oid type = exprType(time);
-  if (type == DATEOID) return time;
+  if (type == DATEOID) {
+    if (!is_longer_than_day(unit)) return time;
+    time = reinterpret_cast<Node*>(makeFuncExpr(F_TIMESTAMP_DATE, TIMESTAMPOID, list_make1(time),
+                                                InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
+  }
   Node* text = reinterpret_cast<Node*>(
       makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1, CStringGetTextDatum(unit), false, false));
+  const bool has_zone = type == TIMESTAMPTZOID;
   return reinterpret_cast<Node*>(makeFuncExpr(
-      type == TIMESTAMPOID ? F_DATE_TRUNC_TEXT_TIMESTAMP : F_DATE_TRUNC_TEXT_TIMESTAMPTZ, type,
+      has_zone ? F_DATE_TRUNC_TEXT_TIMESTAMPTZ : F_DATE_TRUNC_TEXT_TIMESTAMP, exprType(time),
       list_make2(text, time), InvalidOid, DEFAULT_COLLATION_OID, COERCE_EXPLICIT_CALL));
 }
 

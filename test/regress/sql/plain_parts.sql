@@ -157,6 +157,16 @@ SELECT answered_by('SELECT count(*) FILTER (WHERE at = ''2026-01-02''), count(*)
 SELECT answered_by('SELECT percentile_disc(ARRAY[0, 0.4975, 0.5, 1]) WITHIN GROUP (ORDER BY at), count(DISTINCT at::date), mode() WITHIN GROUP (ORDER BY at::date) FROM quarter');
 INSERT INTO quarter SELECT timestamp '2026-01-02' + i * interval '1 microsecond' FROM generate_series(-3, 3) AS i;
 SELECT answered_by('SELECT percentile_disc(ARRAY[0, 0.226, 0.23, 0.232, 0.235, 0.238, 0.24, 0.245, 0.5, 1]) WITHIN GROUP (ORDER BY at) FROM quarter');
+-- Parts of dates change where their units end, also before our era.
+CREATE TABLE dated AS SELECT CASE WHEN i % 2 > 0 THEN date '1190-12-20' ELSE date '0007-12-20 BC' END + i * 3 AS day, i % 3 AS k FROM generate_series(1, 2000) AS i;
+ALTER TABLE dated ALTER day SET NOT NULL;
+VACUUM ANALYZE dated;
+SELECT (kde_fit('dated', 'day', sample_rows => -1, group_by => 'k')).rows;
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE name LIKE 'dated%';
+DELETE FROM statement;
+INSERT INTO statement SELECT format(form, f) FROM unnest('{day,dow,isodow,doy,week,isoyear,month,quarter,year,decade,century,millennium}'::text[]) AS f,
+  unnest(ARRAY['SELECT extract(%s FROM day) AS part, k, count(*) FROM dated GROUP BY 1, 2', 'SELECT count(*) FROM dated WHERE extract(%s FROM day) <> 3 AND day > ''0003-06-01 BC''']) AS form;
+SELECT say('parts of dates');
 -- A percentile's row beside a cut, and every other.
 CREATE TABLE few AS SELECT i AS x, i / 2 AS half, i::numeric(6,2) / 4 AS quarter FROM generate_series(1, 24) AS i;
 ALTER TABLE few ALTER x SET NOT NULL, ALTER half SET NOT NULL;
