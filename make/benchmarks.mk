@@ -89,15 +89,19 @@ bench-fit: ## a table's fit beside that of one column [ROWS=n RUNS=n]
 	+@$(MAKE) --no-print-directory -s all
 	+@ROWS=$(ROWS) RUNS=$(RUNS) test/bench/fit/run.sh </dev/null
 
-# Plain SQL by pgbench, and panels and a star by one client (test/bench/plain). A quick run: make bench-plain ROWS=200000 RUNS=1 RUN_SECONDS=2
+# Plain SQL by pgbench, and panels and a star by one client (test/bench/plain). A quick run: make bench-plain
+# ROWS=200000 FACTS=200000 RUNS=1 RUN_SECONDS=2
 CLIENTS     ?= 16
 RUN_SECONDS ?= 5
+FACTS       ?= 10000000
 bench-plain: ROWS = 3000000
 bench-plain: RUNS = 3
-bench-plain: ## plain SQL from many clients, of panels and of a star, off and on [CLIENTS=n ROWS=n RUNS=n RUN_SECONDS=n]
+bench-plain: SECTIONS = clients panels star
+bench-plain: ## plain SQL of clients, panels and a star, off and on [CLIENTS=n ROWS=n FACTS=n RUNS=n RUN_SECONDS=n SECTIONS=names]
 	+@scripts/deps.sh test </dev/null
 	+@$(MAKE) --no-print-directory -s all
-	+@CLIENTS=$(CLIENTS) ROWS=$(ROWS) RUNS=$(RUNS) RUN_SECONDS=$(RUN_SECONDS) test/bench/plain/run.sh </dev/null
+	+@CLIENTS=$(CLIENTS) ROWS=$(ROWS) FACTS=$(FACTS) RUNS=$(RUNS) RUN_SECONDS=$(RUN_SECONDS) SECTIONS='$(SECTIONS)' \
+	  test/bench/plain/run.sh </dev/null
 
 # What it costs a question to judge what has changed (test/bench/proof). A quick run: make bench-proof
 # BLOCKS=40000 RUNS=1

@@ -1,6 +1,5 @@
 -- What bench-plain asks: sales that densities answer for, and receipts that have none.
 -- Variables: rows.
-CREATE EXTENSION kde_aqp;
 SELECT setseed(0.5) \g /dev/null
 CREATE TABLE sales AS
 SELECT floor(1000 * random())::int AS day, floor(51 * power(random(), 1.5))::int AS store, round((100 * random())::numeric, 2)::float8 AS price

@@ -24,7 +24,7 @@ BEGIN
   EXECUTE query;
   RETURN 1000 * extract(epoch FROM clock_timestamp() - began);
 END $$;
-CREATE TABLE timed (id integer, tool text, exact_ms double precision, density_ms double precision, off_by double precision, answered boolean);
+CREATE TABLE timed (id integer, tool text, exact_ms double precision, density_ms double precision, off_by double precision, why text);
 -- Densities do not answer what a statement keeps, as INSERT and CREATE TABLE AS do.
 CREATE FUNCTION time_all(relation text, runs integer) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -32,7 +32,7 @@ DECLARE
   exact double precision[];
   fast double precision[];
   off_by double precision;
-  answered boolean;
+  why text;
 BEGIN
   FOR p IN SELECT * FROM panel ORDER BY panel.id LOOP
     exact := '{}';
@@ -42,14 +42,14 @@ BEGIN
       fast := fast || time_of(p.query, 'all');
     END LOOP;
     off_by := off_by(p.query);
-    answered := why_exact(p.query, relation) IS NULL;
-    INSERT INTO timed SELECT p.id, p.tool, percentile_cont(0.5) WITHIN GROUP (ORDER BY x), percentile_cont(0.5) WITHIN GROUP (ORDER BY y), off_by, answered FROM unnest(exact, fast) AS u(x, y);
+    why := why_exact(p.query, relation);
+    INSERT INTO timed SELECT p.id, p.tool, percentile_cont(0.5) WITHIN GROUP (ORDER BY x), percentile_cont(0.5) WITHIN GROUP (ORDER BY y), off_by, why FROM unnest(exact, fast) AS u(x, y);
   END LOOP;
 END $$;
 SELECT time_all(:'relation', :runs) \g /dev/null
-SELECT id, tool, round(exact_ms::numeric, 1) AS "exact, ms", CASE WHEN answered THEN round(density_ms::numeric, 2)::text ELSE 'exact plan' END AS "density, ms",
-  CASE WHEN answered THEN round((exact_ms / density_ms)::numeric, 1) END AS "exact/density", CASE WHEN answered THEN coalesce(round((100 * off_by)::numeric, 3)::text, 'other rows') END AS "off by, %" FROM timed ORDER BY id;
-SELECT count(*) AS statements, count(*) FILTER (WHERE answered) AS answered, count(*) FILTER (WHERE answered AND off_by = 0) AS "of these the same", count(*) FILTER (WHERE answered AND density_ms <= exact_ms / 20) AS "in 1/20 of the time",
-  round(percentile_cont(0.5) WITHIN GROUP (ORDER BY exact_ms / density_ms) FILTER (WHERE answered)::numeric, 1) AS "middle exact/density" FROM timed;
+SELECT id, tool, round(exact_ms::numeric, 1) AS "exact, ms", CASE WHEN why IS NULL THEN round(density_ms::numeric, 2) END AS "density, ms", CASE WHEN why IS NULL THEN round((exact_ms / density_ms)::numeric, 1) END AS "exact/density",
+  CASE WHEN why IS NULL THEN coalesce(round((100 * off_by)::numeric, 3)::text, 'other rows') END AS "off by, %", why AS "by the exact plan, as" FROM timed ORDER BY id;
+SELECT count(*) AS statements, count(*) FILTER (WHERE why IS NULL) AS answered, count(*) FILTER (WHERE why IS NULL AND off_by = 0) AS "of these the same", count(*) FILTER (WHERE why IS NULL AND density_ms <= exact_ms / 20) AS "in 1/20 of the time",
+  round(percentile_cont(0.5) WITHIN GROUP (ORDER BY exact_ms / density_ms) FILTER (WHERE why IS NULL)::numeric, 1) AS "middle exact/density" FROM timed;
 DROP TABLE timed, panel;
 DROP FUNCTION rows_of, off_by, time_of, time_all, rows_in_order, why_exact, ask;

@@ -23,7 +23,9 @@ BEGIN
     why := coalesce(why, substring(line FROM 'Answered: by the exact plan: (.*)'));
     reads := reads OR (line ~ ('Scan.* on ' || relation) AND line !~ 'never executed|Tid');
   END LOOP;
-  RETURN CASE WHEN reads OR NOT answers THEN coalesce(why, 'no density') END;
+  IF answers AND NOT reads THEN RETURN NULL; END IF;
+  -- Of the query, else of the density that is nearest.
+  RETURN coalesce(why, (SELECT e.reason FROM kde_explain_query(query) WITH ORDINALITY AS e WHERE NOT e.answers ORDER BY e.density IS NOT NULL, e.ordinality LIMIT 1), 'no density');
 END $$;
 CREATE FUNCTION ask(step text, relation text, tells boolean = false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -45,10 +47,6 @@ BEGIN
     ELSE RETURN NEXT format('not as the exact plan has it, panel %s: %s for %s: %s', p.id, (SELECT min(x) FROM unnest(got) AS x WHERE x <> ALL (exact)), (SELECT min(x) FROM unnest(exact) AS x WHERE x <> ALL (got)), p.query);
     END IF;
     IF why IS NOT NULL AND tells THEN
-      IF why = 'no density' THEN
-        -- Of the query, else of the density that is nearest.
-        SELECT e.reason INTO why FROM kde_explain_query(p.query) WITH ORDINALITY AS e WHERE NOT e.answers ORDER BY e.density IS NOT NULL, e.ordinality LIMIT 1;
-      END IF;
       RETURN NEXT format('exact, panel %s of %s: %s', p.id, p.tool, why);
     END IF;
   END LOOP;

@@ -1,7 +1,4 @@
--- Rides as a shop's dashboards have them, with two small tables beside them. Variables: rows. Made without random(),
--- which is not the same everywhere.
-CREATE FUNCTION drawn(i bigint, of integer) RETURNS double precision IMMUTABLE LANGUAGE sql AS
-  'SELECT (hashint8(i * 16 + of) & 2147483647) / 2147483648.0';
+-- Rides as a shop's dashboards have them, with two small tables beside them. Variables: rows. By drawn.sql.
 CREATE TABLE drivers (id integer PRIMARY KEY, name text NOT NULL, team text NOT NULL, since date NOT NULL);
 INSERT INTO drivers SELECT i, 'driver ' || i, (ARRAY['blue', 'green', 'red', 'grey'])[1 + i % 4], date '2019-01-01' + i * 3 FROM generate_series(1, 300) AS i;
 CREATE TABLE regions (code text PRIMARY KEY, country text NOT NULL, manager text);

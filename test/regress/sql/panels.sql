@@ -5,10 +5,12 @@
 SET TimeZone = 'UTC';
 SET kde_aqp.approximate_notice = off;
 \getenv inputdir PG_ABS_SRCDIR
-\set file :inputdir '/panels/tables.sql'
+\set file :inputdir '/panels/drawn.sql'
 \set rows 200000
 SET client_min_messages = warning;
 \set ECHO none
+\i :file
+\set file :inputdir '/panels/tables.sql'
 \i :file
 \set file :inputdir '/panels/statements.sql'
 \i :file
