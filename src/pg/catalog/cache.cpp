@@ -31,19 +31,24 @@ struct Key {
 struct Entry {
   Key key;
   dlist_node use;
-  struct varlena* value;  // in `memory`, and behind it:
+  CacheHolders* holders;  // in a context of the entry's own, as all that it points to
+  StoredDensity stored;
   kde::BlockSums sums;
-  ArrayType* names;       // in the density's order; null of a column without measures
-  char* identity;         // null for a column by itself
-  char* settings;         // DensityKey::settings
-  Proof proof;            // its arrays, too
-  Size size;              // of the six
-  int64 id;               // of the density
-  TimestampTz fitted_at;  // and its fit
-  RowVersion version;
+  char* identity;            // null for a column by itself
+  Size size;                 // of the context
   SnapshotIdentity seen_by;  // the last snapshot found to see the version
   uint64 compared;           // how often definitions had changed when its meaning was compared
 };
+
+}  // namespace
+
+struct CacheHolders {
+  MemoryContext context;  // of the entry
+  int n;                  // contexts that its bytes outlive
+  bool is_forgotten;      // by the cache
+};
+
+namespace {
 
 MemoryContext memory = nullptr;
 HTAB* table = nullptr;
@@ -71,7 +76,7 @@ void note_relation(Datum, Oid relation) {
 // Notes that a snapshot sees the entry's version. Of a version of the transaction's own nothing is
 // noted: a rollback to a savepoint may undo it and leave the next snapshot like the last.
 void note_seen(Entry* e, Snapshot snapshot) {
-  if (TransactionIdIsCurrentTransactionId(e->version.xmin)) {
+  if (TransactionIdIsCurrentTransactionId(e->stored.version.xmin)) {
     e->seen_by = {};
   } else {
     e->seen_by = identity_of(snapshot);
@@ -80,9 +85,20 @@ void note_seen(Entry* e, Snapshot snapshot) {
 
 bool usable(Entry* e, Snapshot snapshot) {
   if (same(e->seen_by, identity_of(snapshot))) return true;
-  if (!catalog_sees(e->version, snapshot)) return false;
+  if (!catalog_sees(e->stored.version, snapshot)) return false;
   note_seen(e, snapshot);
   return true;
+}
+
+void free_if_unused(CacheHolders* holders) {
+  if (holders->is_forgotten && holders->n == 0) MemoryContextDelete(holders->context);
+}
+
+// Of a context that ends.
+void let_go(void* of) {
+  auto* holders = static_cast<CacheHolders*>(of);
+  --holders->n;
+  free_if_unused(holders);
 }
 
 // How many entries have gone.
@@ -92,8 +108,8 @@ void forget(Entry* e) {
   ++forgotten;
   dlist_delete(&e->use);
   bytes_held -= e->size;
-  pfree(e->value);
-  e->value = nullptr;
+  e->holders->is_forgotten = true;
+  free_if_unused(e->holders);
   hash_search(table, &e->key, HASH_REMOVE, nullptr);
 }
 
@@ -115,54 +131,45 @@ void create_table() {
   CacheRegisterRelcacheCallback(note_relation, 0);
 }
 
+// What is read of the catalog stays where it was read: a density has megabytes.
 Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snapshot snapshot) {
-  const StoredDensity seen = catalog_find(wanted, snapshot);
-  if (seen.value == nullptr) return nullptr;
-
-  const Size sums_at = MAXALIGN(VARSIZE(seen.value));
-  const kde::Header* density = any_density_from_datum(PointerGetDatum(seen.value)).one_column;
-  const Size names_at =
-      MAXALIGN(sums_at + (density == nullptr ? 0 : block_sums_size(kde::DensityView(density))));
-  const bool named = identity != nullptr || (density != nullptr && density->measures > 0);
-  const Size names_size = named ? VARSIZE(seen.column_names) : 0;
-  const Size identity_at = names_at + names_size;
-  const Size settings_at = identity_at + (identity == nullptr ? 0 : strlen(identity) + 1);
-  const Size proof_at = MAXALIGN(settings_at + strlen(seen.settings) + 1);
-  const Size size = proof_at + lists_size(seen.proof);
-  make_room(size);
-  struct varlena* copy = static_cast<struct varlena*>(MemoryContextAlloc(memory, size));
-  memcpy(copy, seen.value, VARSIZE(seen.value));
+  MemoryContext own =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp density", ALLOCSET_SMALL_SIZES);
+  MemoryContext caller = MemoryContextSwitchTo(own);
+  StoredDensity seen = catalog_find(wanted, snapshot);
   kde::BlockSums sums;
-  if (density != nullptr)
-    sums = add_up_blocks(kde::DensityView(copy), reinterpret_cast<char*>(copy) + sums_at);
-  pfree(seen.value);
+  CacheHolders* holders = nullptr;
+  if (seen.value != nullptr) {
+    const kde::Header* density = any_density_from_datum(PointerGetDatum(seen.value)).one_column;
+    if (density != nullptr) {
+      const kde::DensityView view(density);
+      const Size size = block_sums_size(view);
+      sums = add_up_blocks(view, size > 0 ? palloc(size) : nullptr);
+    }
+    const bool has_measures = density != nullptr && density->measures > 0;
+    if (identity == nullptr && !has_measures) seen.column_names = nullptr;
+    if (identity != nullptr) identity = pstrdup(identity);
+    holders = static_cast<CacheHolders*>(palloc0(sizeof(CacheHolders)));
+    holders->context = own;
+  }
+  MemoryContextSwitchTo(caller);
+  if (seen.value == nullptr) {
+    MemoryContextDelete(own);
+    return nullptr;
+  }
+  const Size size = MemoryContextMemAllocated(own, true);
+  make_room(size);
   bool existed;
   Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_ENTER_NULL, &existed));
-  if (e == nullptr) {
-    pfree(copy);
-    ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-  }
+  if (e == nullptr) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
   Assert(!existed);
-  e->value = copy;
+  MemoryContextSetParent(own, memory);
+  e->holders = holders;
+  e->stored = seen;
   e->sums = sums;
+  e->identity = const_cast<char*>(identity);
   e->size = size;
-  e->names = nullptr;
-  e->identity = nullptr;
-  if (named) {
-    e->names = reinterpret_cast<ArrayType*>(reinterpret_cast<char*>(copy) + names_at);
-    memcpy(e->names, seen.column_names, names_size);
-  }
-  if (identity != nullptr) {
-    e->identity = reinterpret_cast<char*>(copy) + identity_at;
-    strcpy(e->identity, identity);
-  }
-  e->settings = reinterpret_cast<char*>(copy) + settings_at;
-  strcpy(e->settings, seen.settings);
   e->compared = 0;
-  e->proof = copy_proof(seen.proof, reinterpret_cast<char*>(copy) + proof_at);
-  e->id = seen.id;
-  e->fitted_at = seen.fitted_at;
-  e->version = seen.version;
   note_seen(e, snapshot);
   bytes_held += size;
   dlist_push_head(&by_use, &e->use);
@@ -210,7 +217,7 @@ bool means_the_same(LookUp look_up, Tell how, Entry** entry) {
   const bool push = !ActiveSnapshotSet();
   if (push) PushActiveSnapshot(GetTransactionSnapshot());
   const CatalogEntry* found =
-      catalog_entry_at((*entry)->version, (*entry)->id, GetActiveSnapshot());
+      catalog_entry_at((*entry)->stored.version, (*entry)->stored.id, GetActiveSnapshot());
   if (push) PopActiveSnapshot();
   if (found != nullptr && is_gone(found->key)) {
     MemoryContextSwitchTo(caller);
@@ -228,10 +235,10 @@ bool means_the_same(LookUp look_up, Tell how, Entry** entry) {
 }
 
 [[noreturn]] void raise_other_settings_of(const Entry& entry) {
-  const CatalogEntry* found = catalog_entry(entry.key.relation, entry.id);
+  const CatalogEntry* found = catalog_entry(entry.key.relation, entry.stored.id);
   DensityKey gone;
   gone.relation = entry.key.relation;
-  raise_other_settings(found != nullptr ? found->key : gone, entry.settings);
+  raise_other_settings(found != nullptr ? found->key : gone, entry.stored.settings);
 }
 
 // The value of the entry that look_up() finds. Looking for staleness may call functions that ask
@@ -245,17 +252,28 @@ CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit, Tell how
     return {};
   }
   if (entry == nullptr) return {};
-  if (how == Tell::as_asked && !has_settings(entry->settings)) raise_other_settings_of(*entry);
+  if (how == Tell::as_asked && !has_settings(entry->stored.settings))
+    raise_other_settings_of(*entry);
   const uint64 before = forgotten;
   const AnsweringFit looked_at =
-      check_stale(relation, entry->id, entry->fitted_at, entry->proof, how);
+      check_stale(relation, entry->stored.id, entry->stored.fitted_at, entry->stored.proof, how);
   if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
-  return {entry->value, entry->sums, entry->names, entry->settings, entry->proof, entry->version};
+  const StoredDensity& of = entry->stored;
+  return {of.value, entry->sums, of.column_names, of.settings,
+          of.proof, of.version,  entry->holders};
 }
 
 }  // namespace
+
+void hold(const CachedDensity& density) {
+  auto* callback = static_cast<MemoryContextCallback*>(palloc(sizeof(MemoryContextCallback)));
+  callback->func = let_go;
+  callback->arg = density.holders;
+  ++density.holders->n;
+  MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+}
 
 CachedDensity cached_density(TableColumn column, AnsweringFit* fit, Tell how) {
   const Key key{column.relation, column.attnum, 0};

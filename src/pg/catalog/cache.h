@@ -33,10 +33,14 @@ struct CachedDensity {
   const char* settings;  // those it was fitted under (as_fitted.h): its STABLE parts'; "": none
   Proof proof;
   RowVersion version;
+  struct CacheHolders* holders;
 };
 CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr,
                              Tell how = Tell::as_asked);
 CachedDensity cached_density(const DensityKey& key, AnsweringFit* fit = nullptr,
                              Tell how = Tell::as_asked);
+// Its value and what belongs to it, just asked for, then stay until the current memory context ends,
+// whatever else is asked for.
+void hold(const CachedDensity& density);
 
 }  // namespace kde_pg

@@ -122,19 +122,15 @@ class PlainAnswering {
       return refuse(fit_.redefined ? PlainOutcome::other_shape : PlainOutcome::gone);
     if (!has_settings(cached.settings)) return refuse(PlainOutcome::other_settings);
     if ((fit_.elsewhere || fit_.other) && !plan_.demanded) return refuse(PlainOutcome::stale);
+    // Open expressions, values that buckets are compared with, and types of words may have functions
+    // that ask for other densities. Percentiles are asked for when all else is known.
+    if (values_.any() || state_.asked.passages != NIL || has_words() || plan_.fractions != NIL)
+      hold(cached);
     if (!is_fresh(cached)) return false;
     return look_at(cached.value);
   }
 
   bool look_at(const struct varlena* value) {
-    // Open expressions, values that buckets are compared with, and types of words may have functions
-    // that ask for other densities. Percentiles are asked for when all else is known.
-    if (values_.any() || state_.asked.passages != NIL || has_words() || plan_.fractions != NIL) {
-      const Size size = VARSIZE(value);
-      auto* copy = static_cast<struct varlena*>(palloc(size));
-      memcpy(copy, value, size);
-      value = copy;
-    }
     density_ = cached_any_density(value);
     rows_.look_at(density_);
     if (density_.columns() != plan_.key.columns || density_.measures() < plan_.key.measures ||
