@@ -170,9 +170,11 @@ class Answer {
 
   // At both ends.
   double count_error() const {
-    if (m_.has(MeasurePart::rows)) return m_.scale * part_error(MeasurePart::rows);
-    const Reach stored = stored_reach(density_, range_);
-    return std::max(stored.below, stored.above);
+    if (!std::isnan(count_error_)) return count_error_;
+    const Reach stored = stored_reach(
+        m_.has(MeasurePart::rows) ? measure_.part(MeasurePart::rows) : density_, range_);
+    const double scale = m_.has(MeasurePart::rows) ? m_.scale : 1;
+    return count_error_ = scale * std::max(stored.below, stored.above);
   }
 
  private:
@@ -276,6 +278,10 @@ class Answer {
   // it is at most sqrt(n sum of its squares), by Cauchy's and Schwarz's inequality, and so is its
   // distance from their share of the whole.
   double sum_within_cells() const {
+    if (std::isnan(sum_within_)) sum_within_ = added_within_cells();
+    return sum_within_;
+  }
+  double added_within_cells() const {
     if (!density_.header().has_exact_ends() || !m_.has(MeasurePart::squares)) return 0;
     const DensityView rows =
         m_.has(MeasurePart::rows) ? measure_.part(MeasurePart::rows) : density_;
@@ -319,6 +325,7 @@ class Answer {
   // NaN: not counted yet. All but the rows in units.
   mutable double all_rows_ = kNan;
   mutable double part_rows_[kMeasureParts] = {kNan, kNan, kNan, kNan};
+  mutable double count_error_ = kNan, sum_within_ = kNan;
 };
 
 // Whether values that differ may be one double.
