@@ -131,32 +131,30 @@ void create_table() {
   CacheRegisterRelcacheCallback(note_relation, 0);
 }
 
-// What is read of the catalog stays where it was read: a density has megabytes.
+// The bytes stay where they are read: a density with groups has megabytes.
 Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snapshot snapshot) {
   MemoryContext own =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp density", ALLOCSET_SMALL_SIZES);
-  MemoryContext caller = MemoryContextSwitchTo(own);
-  StoredDensity seen = catalog_find(wanted, snapshot);
-  kde::BlockSums sums;
-  CacheHolders* holders = nullptr;
-  if (seen.value != nullptr) {
-    const kde::Header* density = any_density_from_datum(PointerGetDatum(seen.value)).one_column;
-    if (density != nullptr) {
-      const kde::DensityView view(density);
-      const Size size = block_sums_size(view);
-      sums = add_up_blocks(view, size > 0 ? palloc(size) : nullptr);
-    }
-    const bool has_measures = density != nullptr && density->measures > 0;
-    if (identity == nullptr && !has_measures) seen.column_names = nullptr;
-    if (identity != nullptr) identity = pstrdup(identity);
-    holders = static_cast<CacheHolders*>(palloc0(sizeof(CacheHolders)));
-    holders->context = own;
-  }
-  MemoryContextSwitchTo(caller);
+  StoredDensity seen = catalog_find(wanted, snapshot, own);
   if (seen.value == nullptr) {
     MemoryContextDelete(own);
     return nullptr;
   }
+  MemoryContext caller = MemoryContextSwitchTo(own);
+  const kde::Header* density = any_density_from_datum(PointerGetDatum(seen.value)).one_column;
+  kde::BlockSums sums;
+  if (density != nullptr) {
+    const kde::DensityView view(density);
+    sums = add_up_blocks(view, palloc(Max(block_sums_size(view), Size{1})));
+  }
+  const bool named = identity != nullptr || (density != nullptr && density->measures > 0);
+  seen.column_names = named ? DatumGetArrayTypePCopy(PointerGetDatum(seen.column_names)) : nullptr;
+  seen.settings = pstrdup(seen.settings);
+  seen.proof = copy_proof(seen.proof, palloc(Max(lists_size(seen.proof), Size{1})));
+  if (identity != nullptr) identity = pstrdup(identity);
+  auto* holders = static_cast<CacheHolders*>(palloc0(sizeof(CacheHolders)));
+  holders->context = own;
+  MemoryContextSwitchTo(caller);
   const Size size = MemoryContextMemAllocated(own, true);
   make_room(size);
   bool existed;

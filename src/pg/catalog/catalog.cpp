@@ -67,14 +67,16 @@ bool catalog_seems_empty() {
   return !any;
 }
 
-StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot) {
+StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, MemoryContext value) {
   StoredDensity out;
   Relation catalog = open_catalog(AccessShareLock);
   TupleDesc desc = RelationGetDescr(catalog);
   if (HeapTuple row = row_of(catalog, key, snapshot)) {
     RowReader read(row, desc);
     ArrayType* fitted = nullptr;
+    MemoryContext caller = MemoryContextSwitchTo(value != nullptr ? value : CurrentMemoryContext);
     out.value = value_of(row, desc);
+    MemoryContextSwitchTo(caller);
     out.version = {file_of(catalog), row->t_self, HeapTupleHeaderGetRawXmin(row->t_data)};
     read(C::id, &out.id);
     read(C::fitted_at, &out.fitted_at);

@@ -31,8 +31,8 @@ bool catalog_hold();
 // locked as a whole.
 bool catalog_seems_empty();
 
-// The density of a key as `snapshot` sees it.
-StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot);
+// The density of a key as `snapshot` sees it. value: where its bytes are put; null: where all else is.
+StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, MemoryContext value = nullptr);
 
 // Whether `snapshot` sees a version that catalog_find() found, now or earlier in this session.
 bool catalog_sees(const RowVersion& version, Snapshot snapshot);
