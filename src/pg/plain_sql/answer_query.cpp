@@ -326,10 +326,43 @@ class PlainAnswering {
   // The parts of the box, of which all groups' rows are. False: not by this density.
   bool begin_parts(double groups) {
     if (!box_.read_parts()) return false;
-    if (groups * box_.parts > kMostAsked) return refuse(PlainOutcome::buckets);
     values_.begin_parts(box_.parts);
+    groups_left_ = groups;
+    stretches_ = box_.parts;
+    may_be_alike_ = values_.any() && values_.may_be_alike() && !rows_.listed;
+    if (!may_be_alike_ && groups * box_.parts > kMostAsked) return refuse(PlainOutcome::buckets);
+    end_ = static_cast<int*>(palloc(sizeof(int) * static_cast<Size>(box_.parts + 1)));
+    for (int i = 0; i < box_.parts; ++i) end_[i] = i + 1;
     key_ = state_.new_row();
     return true;
+  }
+
+  // Parts one after the other of which all is alike, as groups before have shown, are one. False: there
+  // are too many still.
+  bool join_parts() {
+    if (may_be_alike_ && parts_met_ != values_.parts_met()) {
+      parts_met_ = values_.parts_met();
+      for (int i = 0; i < box_.parts; i = end_[i])
+        while (end_[i] < box_.parts && values_.are_alike(i, end_[i])) end_[i] = end_[end_[i]];
+      stretches_ = 0;
+      for (int i = 0; i < box_.parts; i = end_[i]) ++stretches_;
+    }
+    // Some groups show how many are.
+    constexpr double kShown = 0.1;
+    asked_ += stretches_;
+    --groups_left_;
+    return !(asked_ > kShown * kMostAsked && asked_ + groups_left_ * stretches_ > kMostAsked) ||
+           refuse(PlainOutcome::buckets);
+  }
+
+  // From part i on those that are one.
+  kde::Range range_from(int i) const {
+    kde::Range out = box_.part[i].range;
+    const kde::Range& last = box_.part[end_[i] - 1].range;
+    out.upper = last.upper;
+    out.upper_unbounded = last.upper_unbounded;
+    out.upper_inclusive = last.upper_inclusive;
+    return out;
   }
 
   // Adds those of a group, or of all, to the rows of the answer that they are of. False: not by this
@@ -346,10 +379,16 @@ class PlainAnswering {
     const bool joins = values_.any() && !by_column_ && !rows_.listed;
     kde::Range joined;
     bool any = false;
-    state_.out.cells += box_.parts;
-    for (int i = 0; i < box_.parts; ++i) {
+    if (!join_parts()) return false;
+    state_.out.cells += stretches_;
+    for (int i = 0; i < box_.parts; i = end_[i]) {
       CHECK_FOR_INTERRUPTS();
-      const kde::Range& range = box_.part[i].range;
+      if (values_.is_left_out(i)) {
+        if (any && !add_joined(joined)) return false;
+        any = false;
+        continue;
+      }
+      const kde::Range range = range_from(i);
       rows_.range[0] = range;
       kde::Interval there = {0, 0, 0};
       if (counts_rows) {
@@ -566,6 +605,11 @@ class PlainAnswering {
   PlainTally rows_of_answer_{state_};
   PartValues values_{state_};
   PlainRow* key_ = nullptr;  // what the query is grouped by, of a part of a group
+  // Of parts that are one the first has where the next begins.
+  int* end_ = nullptr;
+  bool may_be_alike_ = false;
+  int parts_met_ = 0, stretches_ = 0;
+  double asked_ = 0, groups_left_ = 0;
   PlainTally own_tally_{state_};
   PlainTally* tally_ = nullptr;  // null: answers are rows at once
   bool out_ = false;             // they are taken out of it

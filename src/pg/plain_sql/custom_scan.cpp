@@ -686,7 +686,7 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
   List* of_groups = NIL;
   List* of_column = NIL;
   for (Expr* one : of_list<Expr>(plan.conditions)) {
-    List** to = is_of_column(one, plan.column()) ? &of_column : &of_groups;
+    List** to = plan.is_of_parts(one) ? &of_column : &of_groups;
     *to = lappend(*to, one);
   }
   const auto show = [&](const char* label, List* conditions) {

@@ -1,6 +1,7 @@
 // Tables, or subqueries with rows of their own, that a query's is joined with, its dimensions: each has at most one row for a group, which
 // is looked up by equality with what the groups are by, or with columns of dimensions before it. So
-// they are more columns of each group, and nothing else of the query changes.
+// they are more columns of each group, and nothing else of the query changes. What is looked up by a
+// function of the range column, as days are, has one row for each part of the range.
 //
 // What joins them is the query's own tree, before conditions were distributed. Those of a dimension
 // alone that its scan has are left to it; others are conditions of groups, or of parts of the range:
@@ -350,8 +351,9 @@ bool PlainReader::read_joins(PlannerInfo* root, RelOptInfo* input) {
 }
 
 // A column of a dimension as one of the plan's; null: it is none that its plan has.
-Node* PlainReader::dimension_column(const DensityKey& key, const Var* var) const {
-  int at = first_dimension_column(key);
+Node* PlainReader::dimension_column(const DensityKey& key, const Var* var,
+                                    const PlainQuery& query) const {
+  int at = first_dimension_column(key, query);
   for (const PlainDimension* one : of_list<const PlainDimension>(dimensions_)) {
     const int place = column_in(*one, var);
     if (place >= 0)
@@ -362,17 +364,16 @@ Node* PlainReader::dimension_column(const DensityKey& key, const Var* var) const
   return nullptr;
 }
 
-// What dimensions are looked up by is known of each group.
+// What dimensions are looked up by is known of each group, or of each part of the range.
 bool PlainReader::place_dimensions(const DensityKey& key, PlainQuery* out) const {
   out->dimensions = dimensions_;
   out->dimension_columns = dimension_columns_;
   for (const PlainDimension* one : of_list<const PlainDimension>(dimensions_)) {
     List* all = NIL;
     for (Node* lookup : of_list<Node>(one->lookups)) {
-      Expr* of_group = open(key, lookup, out);
-      if (of_group == nullptr || is_of_column(of_group, out->column_place()))
-        return no(is_not_by(lookup));
-      all = lappend(all, of_group);
+      Expr* known = open(key, lookup, out);
+      if (known == nullptr) return no(is_not_by(lookup));
+      all = lappend(all, known);
     }
     out->lookups = lappend(out->lookups, all);
   }

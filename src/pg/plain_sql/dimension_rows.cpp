@@ -129,26 +129,40 @@ const DimensionRows::Row* DimensionRows::find(int i) const {
   return table.rows.find(hash_of(table.looked_up, of.keys, table.values, table.nulls), same);
 }
 
+bool DimensionRows::join_one(int i, TupleTableSlot* slot, int first, List* lookup,
+                             ExprContext* context) const {
+  const DimensionPlan& of = plan_[i];
+  int k = 0;
+  for (ExprState* key : of_list<ExprState>(lookup)) {
+    table_[i].values[k] = ExecEvalExprSwitchContext(key, context, &table_[i].nulls[k]);
+    ++k;
+  }
+  const Row* row = find(i);
+  if (row != nullptr ? of.join == PlainJoin::anti
+                     : of.join == PlainJoin::inner || of.join == PlainJoin::semi)
+    return false;
+  for (int c = 0; c < of.columns; ++c) {
+    slot->tts_isnull[first + c] = row == nullptr || row->nulls[c];
+    slot->tts_values[first + c] = slot->tts_isnull[first + c] ? 0 : row->values[c];
+  }
+  return true;
+}
+
+bool DimensionRows::join(TupleTableSlot* slot, int first, ExprContext* context,
+                         bool of_column) const {
+  context->ecxt_scantuple = slot;
+  for (int i = 0; i < n_; first += plan_[i].columns, ++i)
+    if (plan_[i].of_column == of_column &&
+        !join_one(i, slot, first, static_cast<List*>(list_nth(lookups_, i)), context))
+      return false;
+  return true;
+}
+
 bool DimensionRows::join(TupleTableSlot* slot, int first, List* lookups,
                          ExprContext* context) const {
   context->ecxt_scantuple = slot;
-  int at = first;
-  for (int i = 0; i < n_; ++i) {
-    const DimensionPlan& of = plan_[i];
-    int k = 0;
-    for (ExprState* lookup : of_list<ExprState>(static_cast<List*>(list_nth(lookups, i)))) {
-      table_[i].values[k] = ExecEvalExprSwitchContext(lookup, context, &table_[i].nulls[k]);
-      ++k;
-    }
-    const Row* row = find(i);
-    if (row != nullptr ? of.join == PlainJoin::anti
-                       : of.join == PlainJoin::inner || of.join == PlainJoin::semi)
-      return false;
-    for (int c = 0; c < of.columns; ++c, ++at) {
-      slot->tts_isnull[at] = row == nullptr || row->nulls[c];
-      slot->tts_values[at] = slot->tts_isnull[at] ? 0 : row->values[c];
-    }
-  }
+  for (int i = 0; i < n_; first += plan_[i].columns, ++i)
+    if (!join_one(i, slot, first, static_cast<List*>(list_nth(lookups, i)), context)) return false;
   return true;
 }
 

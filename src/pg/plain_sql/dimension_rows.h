@@ -25,11 +25,9 @@ class DimensionRows {
   // dimension is none.
   bool read(const char** why);
   // Looks the rows up by a row whose other columns are known, and puts their columns into it, from
-  // `first` on. False: it joins with none.
-  bool join(TupleTableSlot* slot, int first, ExprContext* context) const {
-    return join(slot, first, lookups_, context);
-  }
-  // By other columns: a list of ExprState* of each.
+  // `first` on: of those by groups, or of those by parts. False: it joins with none.
+  bool join(TupleTableSlot* slot, int first, ExprContext* context, bool of_column) const;
+  // All of them, by other columns: a list of ExprState* of each.
   bool join(TupleTableSlot* slot, int first, List* lookups, ExprContext* context) const;
   void rescan(Bitmapset* changed);
 
@@ -49,6 +47,7 @@ class DimensionRows {
 
   bool read_one(int i, const char** why);
   const Row* find(int i) const;
+  bool join_one(int i, TupleTableSlot* slot, int first, List* lookup, ExprContext* context) const;
 
   int n_;
   const DimensionPlan* plan_;

@@ -7,6 +7,7 @@
 // beside what it compares with. What is made of such functions, and of groups, changes nowhere else.
 #include "pg/base/tree_walk.h"
 #include "pg/plain_sql/buckets.h"
+#include "pg/plain_sql/plan_fields.h"
 #include "pg/plain_sql/query_reader.h"
 #include "pg/values/values.h"
 
@@ -185,7 +186,7 @@ Node* PlainReader::opened(const DensityKey& key, Node* node, PlainQuery* out) co
     PlainQuery* out;
     bool good = true;
   } opening = {this, &key, out};
-  if (IsA(node, Var)) return is_own ? nullptr : dimension_column(key, castNode(Var, node));
+  if (IsA(node, Var)) return is_own ? nullptr : dimension_column(key, castNode(Var, node), *out);
   if (IsA(node, PlaceHolderVar)) return nullptr;
   const auto open_child = [](Node* child, void* state) -> Node* {
     auto* o = static_cast<Opening*>(state);
@@ -234,10 +235,6 @@ bool PlainReader::is_null_where_column_is(const DensityKey& key, const Expr* ope
   return bms_is_member(1, find_nonnullable_rels(set_apart(node, &column)));
 }
 
-bool is_of_column(const Expr* open, int column) {
-  Bitmapset* columns = nullptr;
-  pull_varattnos(const_cast<Node*>(reinterpret_cast<const Node*>(open)), INDEX_VAR, &columns);
-  return bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber, columns);
-}
+bool is_of_column(const Expr* open, int column) { return bms_is_member(column, columns_of(open)); }
 
 }  // namespace kde_pg

@@ -18,16 +18,13 @@ namespace {
 
 OpenExpression begin_one(const Expr* expression, const PlainPlan& plan, PlanState* parent) {
   auto* node = const_cast<Node*>(reinterpret_cast<const Node*>(expression));
-  Bitmapset* columns = nullptr;
-  pull_varattnos(node, INDEX_VAR, &columns);
+  const Bitmapset* columns = columns_of(node);
   OpenExpression out = {
       ExecInitExpr(reinterpret_cast<Expr*>(node), parent), false, false, false, 0, false};
   get_typlenbyval(exprType(node), &out.length, &out.by_value);
-  for (int i = -1; (i = bms_next_member(columns, i)) >= 0;) {
-    const int column = i + FirstLowInvalidHeapAttributeNumber;
-    (column <= plan.column() ? out.of_groups : out.of_column) = true;
-    out.of_dimensions |= column > plan.groups && column <= plan.column();
-  }
+  out.of_groups = bms_overlap(columns, plan.of_groups);
+  out.of_column = bms_overlap(columns, plan.of_parts);
+  for (int i = plan.groups; i < plan.column(); ++i) out.of_dimensions |= bms_is_member(i, columns);
   return out;
 }
 
@@ -73,7 +70,14 @@ void PartValues::begin_parts(int parts) {
   const Size n = static_cast<Size>(open_.all);
   group_ = static_cast<Known*>(palloc0(sizeof(Known) * n));
   both_ = static_cast<Known*>(palloc0(sizeof(Known) * n));
-  part_ = static_cast<Known**>(palloc0(sizeof(Known*) * static_cast<Size>(parts + 1)));
+  part_ = static_cast<Part**>(palloc0(sizeof(Part*) * static_cast<Size>(parts + 1)));
+  for (int i = 0; i < open_.all; ++i)
+    varies_by_both_ |= open_.expression[i].of_column && open_.expression[i].of_groups;
+  for (int i = 0; i < state_.plan.dimensions; ++i) {
+    const DimensionPlan& of = state_.plan.dimension[i];
+    joins_parts_ |= of.of_column;
+    joins_by_both_ |= of.of_column && of.of_groups;
+  }
 }
 
 NullableDatum PartValues::evaluate(int i) const {
@@ -88,7 +92,7 @@ NullableDatum PartValues::evaluate(int i) const {
 
 const NullableDatum& PartValues::value(int i) {
   const OpenExpression& e = open_.expression[i];
-  Known* known = e.of_column ? (e.of_groups ? both_ : part_[now_]) : group_;
+  Known* known = e.of_column ? (e.of_groups ? both_ : part_[now_]->known) : group_;
   if (!known[i].known) {
     known[i].value = evaluate(i);
     known[i].known = true;
@@ -96,11 +100,13 @@ const NullableDatum& PartValues::value(int i) {
   return known[i].value;
 }
 
-// Conditions of groups alone.
-bool PartValues::holds(bool of_dimensions) {
+// Conditions of groups alone, or those of parts, too.
+bool PartValues::holds(bool of_dimensions, bool of_column) {
   for (int i = 0; i < open_.conditions; ++i) {
     const OpenExpression& e = open_.expression[i];
-    if (!e.of_column && e.of_dimensions == of_dimensions && !is_true(i)) return false;
+    if (e.of_column != of_column || e.of_dimensions != of_dimensions || is_true(i)) continue;
+    if (of_column && !e.of_groups) part_[now_]->is_left_out = true;
+    return false;
   }
   return true;
 }
@@ -121,9 +127,20 @@ bool PartValues::begin_group(const PlainRow* key) {
   ExecStoreVirtualTuple(slot);
   ResetExprContext(state_.asked.context);
   // What is looked up may raise an error of a group that a condition leaves out.
-  return holds(false) &&
-         state_.asked.dimensions->join(slot, state_.plan.groups, state_.asked.context) &&
-         holds(true);
+  return holds(false, false) &&
+         state_.asked.dimensions->join(slot, state_.plan.groups, state_.asked.context, false) &&
+         holds(true, false);
+}
+
+// As of a group.
+bool PartValues::is_of_part() {
+  if (!holds(false, true)) return false;
+  if (joins_parts_ && !state_.asked.dimensions->join(state_.asked.slot, state_.plan.groups,
+                                                     state_.asked.context, true)) {
+    part_[now_]->is_left_out = !joins_by_both_;
+    return false;
+  }
+  return holds(true, true);
 }
 
 bool PartValues::begin_part(int part, Datum value_there, PlainRow* row) {
@@ -131,15 +148,18 @@ bool PartValues::begin_part(int part, Datum value_there, PlainRow* row) {
   const auto n = static_cast<Size>(open_.all);
   now_ = part;
   for (Size i = 0; i < n; ++i) both_[i].known = false;
-  if (part_[part] == nullptr) part_[part] = static_cast<Known*>(palloc0(sizeof(Known) * n));
+  if (part_[part] == nullptr) {
+    part_[part] = static_cast<Part*>(palloc0(sizeof(Part)));
+    part_[part]->known = static_cast<Known*>(palloc0(sizeof(Known) * n));
+    ++parts_met_;
+  }
   if (state_.plan.cuts_column) {
     TupleTableSlot* slot = state_.asked.slot;
     slot->tts_values[state_.plan.column()] = value_there;
     slot->tts_isnull[state_.plan.column()] = false;
   }
   ResetExprContext(state_.asked.context);
-  for (int i = 0; i < open_.conditions; ++i)
-    if (open_.expression[i].of_column && !is_true(i)) return false;
+  if (!is_of_part()) return false;
   const int first = state_.plan.keys() - open_.others;
   for (int k = 0; k < open_.others; ++k) {
     const NullableDatum& v = value(open_.conditions + k);
@@ -165,6 +185,29 @@ const PartNotes* PartValues::note() {
   return notes_;
 }
 
+namespace {
+
+bool is_same(const OpenExpression& of, const NullableDatum& a, const NullableDatum& b) {
+  return a.isnull == b.isnull &&
+         (a.isnull || datumIsEqual(a.value, b.value, of.by_value, of.length));
+}
+
+}  // namespace
+
+bool PartValues::are_alike(int a, int b) const {
+  const Part *left = part_[a], *right = part_[b];
+  if (!may_be_alike() || left == nullptr || right == nullptr) return false;
+  if (left->is_left_out || right->is_left_out) return left->is_left_out && right->is_left_out;
+  for (int i = 0; i < open_.all; ++i) {
+    const Known &of_left = left->known[i], &of_right = right->known[i];
+    if (open_.expression[i].of_column &&
+        (!of_left.known || !of_right.known ||
+         !is_same(open_.expression[i], of_left.value, of_right.value)))
+      return false;
+  }
+  return true;
+}
+
 bool PartValues::is_as_before() {
   for (int k = 0; k < state_.plan.aggregates; ++k) {
     const PartNotes now = note_of(k);
@@ -172,9 +215,8 @@ bool PartValues::is_as_before() {
     if (now.has_rows != before.has_rows || now.has_zeros != before.has_zeros ||
         now.value.isnull != before.value.isnull)
       return false;
-    if (now.value.isnull) continue;
-    const OpenExpression& e = open_.expression[open_.values[k]];
-    if (!datumIsEqual(now.value.value, before.value.value, e.by_value, e.length)) return false;
+    if (!now.value.isnull && !is_same(open_.expression[open_.values[k]], now.value, before.value))
+      return false;
   }
   return true;
 }

@@ -12,8 +12,8 @@ namespace kde_pg {
 struct OpenExpression {
   ExprState* state;
   bool of_groups, of_column;
-  bool of_dimensions;  // whose columns are of groups
-  int16 length;        // of its type
+  bool of_dimensions;
+  int16 length;  // of its type
   bool by_value;
 };
 
@@ -55,6 +55,16 @@ class PartValues {
   // And with one of its parts, by a value of the column in it. row: what the query is grouped by, until
   // the next one.
   bool begin_part(int part, Datum value, PlainRow* row);
+  // Whether the part's rows are not asked for, whatever the group; false also where that is not known.
+  bool is_left_out(int part) const {
+    return part_ != nullptr && part_[part] != nullptr && part_[part]->is_left_out;
+  }
+  // Whether of two parts all is alike, whatever the group; false as above.
+  bool are_alike(int a, int b) const;
+  // Whether that may be so of any.
+  bool may_be_alike() const { return !varies_by_both_ && !joins_by_both_; }
+  // How many parts were met.
+  int parts_met() const { return parts_met_; }
   // What each aggregate makes of it, until the next note.
   const PartNotes* note();
   const PartNotes* noted() const { return notes_; }
@@ -66,8 +76,13 @@ class PartValues {
     NullableDatum value;
     bool known;
   };
+  struct Part {
+    bool is_left_out;
+    Known* known;
+  };
 
-  bool holds(bool of_dimensions);
+  bool holds(bool of_dimensions, bool of_column);
+  bool is_of_part();
   PartNotes note_of(int aggregate);
   NullableDatum evaluate(int i) const;
   const NullableDatum& value(int i);
@@ -78,9 +93,13 @@ class PartValues {
 
   const PlainState& state_;
   const OpenExpressions& open_;
-  Known* group_ = nullptr;  // of the group
-  Known** part_ = nullptr;  // of each part, null: not asked yet; of all groups
-  Known* both_ = nullptr;   // of the part of the group
+  Known* group_ = nullptr;    // of the group
+  Part** part_ = nullptr;     // null: not met yet; of all groups
+  Known* both_ = nullptr;     // of the part of the group
+  bool joins_parts_ = false;  // whether dimensions are looked up by parts
+  // By a part and a group together: an expression, what dimensions are looked up by.
+  bool varies_by_both_ = false, joins_by_both_ = false;
+  int parts_met_ = 0;
   PartNotes* notes_ = nullptr;
   int now_ = 0;
 };

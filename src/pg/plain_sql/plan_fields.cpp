@@ -99,6 +99,21 @@ void read_dimensions(const List* from, PlainPlan* out) {
     out->dimension_columns += to.columns;
   }
   out->dimension = dimension;
+  Bitmapset* of_groups = bms_add_range(nullptr, 0, out->groups - 1);
+  Bitmapset* of_parts = bms_make_singleton(out->column());
+  int first = out->groups;
+  for (int i = 0; i < out->dimensions; ++i) {
+    DimensionPlan& to = dimension[i];
+    const Bitmapset* by = columns_of(to.lookups);
+    to.of_column = bms_overlap(by, of_parts);
+    to.of_groups = bms_overlap(by, of_groups);
+    const int last = first + to.columns - 1;
+    if (to.of_column) of_parts = bms_add_range(of_parts, first, last);
+    if (to.of_groups) of_groups = bms_add_range(of_groups, first, last);
+    first = last + 1;
+  }
+  out->of_groups = of_groups;
+  out->of_parts = of_parts;
 }
 
 // The planner takes the first of two for what the query is grouped by, which is that among the others.
@@ -271,8 +286,17 @@ PlainPlan read_one(const List* scan, const List* expressions) {
 
 bool PlainPlan::is_by_column() const {
   for (const Expr* other : of_list<const Expr>(open_others))
-    if (is_of_column(other, column())) return true;
+    if (is_of_parts(other)) return true;
   return false;
+}
+
+Bitmapset* columns_of(const void* open) {
+  Bitmapset* numbers = nullptr;
+  pull_varattnos(static_cast<Node*>(const_cast<void*>(open)), INDEX_VAR, &numbers);
+  Bitmapset* out = nullptr;
+  for (int i = -1; (i = bms_next_member(numbers, i)) >= 0;)
+    out = bms_add_member(out, i + FirstLowInvalidHeapAttributeNumber - 1);
+  return out;
 }
 
 int PlainPlan::other_column() const {

@@ -27,8 +27,13 @@ struct DimensionPlan {
   int columns;
   int keys;
   const DimensionKey* key;
-  List* lookups;  // open
+  List* lookups;   // open
+  bool of_column;  // looked up by the range column, or what is
+  bool of_groups;  // by what groups are by
 };
+
+// The plan's columns that an open expression, or a list of them, is of; from 0.
+Bitmapset* columns_of(const void* open);
 
 // What the executor reads back.
 struct PlainPlan {
@@ -56,6 +61,7 @@ struct PlainPlan {
   Bitmapset* const* set;  // columns that it is by
   int dimensions, dimension_columns;
   const DimensionPlan* dimension;
+  const Bitmapset *of_groups, *of_parts;  // columns that vary by groups, and by parts of the range
 
   // Columns before the aggregates, and that of the range column.
   int keys() const { return column() + (cuts_column ? 1 : 0) + others; }
@@ -64,6 +70,8 @@ struct PlainPlan {
   int other_column() const;
   bool is_grouped() const { return by_groups != 0 || others > 0; }
   bool is_by_column() const;
+  // Whether an open expression varies by parts of the range.
+  bool is_of_parts(const Expr* open) const { return bms_overlap(columns_of(open), of_parts); }
   // Whether the set's row is there whatever the rows.
   bool is_of_all(int of) const { return sets > 0 ? bms_is_empty(set[of]) : !is_grouped(); }
 };

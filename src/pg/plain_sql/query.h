@@ -15,7 +15,8 @@
 //     and of functions of its only column that are constant from one of few places to the next
 //     (part_reader.cpp): the server evaluates them on groups and on the parts of the range between;
 //   - tables that it is joined with have at most one row for each group, by equality with what the
-//     groups are by (dimension_reader.cpp): their columns are then known of groups, too.
+//     groups are by (dimension_reader.cpp): their columns are then known of groups, too; or at most
+//     one for each part of the range, by functions of the column.
 // The values of a category are its groups.
 // What that leaves out the exact plan answers.
 #pragma once

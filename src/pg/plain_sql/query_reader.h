@@ -119,9 +119,13 @@ class PlainReader {
   const PlainDimension* dimension_by(int table) const;
   bool find_lookups(PlainDimension* dimension, const Bitmapset* known, List** clauses) const;
   bool place_dimensions(const DensityKey& key, PlainQuery* out) const;
-  int first_dimension_column(const DensityKey& key) const { return Max(key.groups, 1); }
+  // Values of a category are groups, which its density may know of itself alone later on.
+  static int first_dimension_column(const DensityKey& key, const PlainQuery& query) {
+    const bool of_column = key.columns == 1 && key.column[0].attnum != 0 && !query.of_words;
+    return of_column ? key.groups : Max(key.groups, 1);
+  }
   int column_place(const DensityKey& key) const { return key.groups + dimension_columns_; }
-  Node* dimension_column(const DensityKey& key, const Var* var) const;
+  Node* dimension_column(const DensityKey& key, const Var* var, const PlainQuery& query) const;
   bool read_leaves(Node* node);
   bool read_sets(PlannerInfo* root);
   bool add_grouping(GroupingFunc* node);

@@ -366,6 +366,13 @@ bool PlainReader::is_bounded(const DensityKey& key, const PlainQuery& query) con
   bool is = query.passages != NIL;
   for (const Expr* condition : of_list<const Expr>(query.conditions))
     is = is || is_null_where_column_is(key, condition);
+  ListCell *cell, *lookups;
+  forboth(cell, query.dimensions, lookups, query.lookups) {
+    const PlainJoin join = static_cast<const PlainDimension*>(lfirst(cell))->join;
+    for (const Expr* lookup : of_list<const Expr>(static_cast<const List*>(lfirst(lookups))))
+      is = is || ((join == PlainJoin::inner || join == PlainJoin::semi) &&
+                  is_null_where_column_is(key, lookup));
+  }
   return is;
 }
 

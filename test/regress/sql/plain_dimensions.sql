@@ -9,10 +9,17 @@ CREATE TABLE store(id bigint PRIMARY KEY, city text, country text, size int, are
 INSERT INTO store SELECT i, 'city ' || i % 9, (ARRAY['FR','DE','IT'])[1 + i % 3], i % 7, CASE WHEN i % 5 > 0 THEN 1 + i % 8 END, 'c' || i % 20 FROM generate_series(1, 30) AS i;
 CREATE TABLE product(id int, name text, kind text, price numeric(8,2));
 INSERT INTO product SELECT CASE WHEN i <> 9 THEN i END, 'product ' || i, (ARRAY['food','toys'])[1 + i % 2], i * 1.5 FROM generate_series(1, 12) AS i;
+-- Of days, of which one in seven is missing; of numbers; of both days and stores.
+CREATE TABLE calendar(day date PRIMARY KEY, month text, holiday boolean, area_id int);
+INSERT INTO calendar SELECT date '2025-12-20' + i, to_char(date '2025-12-20' + i, 'YYYY-MM'), CASE WHEN i % 5 > 0 THEN i % 13 = 0 END, i / 20 FROM generate_series(1, 160) AS i WHERE i % 7 > 0;
+CREATE TABLE quantity(id int PRIMARY KEY, name text);
+INSERT INTO quantity SELECT i, CASE WHEN i > 9 THEN 'some ' || i / 10 END FROM generate_series(0, 44) AS i;
+CREATE TABLE offer(day date, store_id int, price int NOT NULL, PRIMARY KEY (day, store_id));
+INSERT INTO offer SELECT date '2025-12-31' + i / 6, 5 * (i % 6), i % 11 FROM generate_series(1, 600) AS i;
 CREATE TABLE ride AS SELECT timestamptz '2026-01-01 00:00+00' + i * interval '511.3 seconds' + (hashint4(i) % 300000) * interval '0.731 milliseconds' AS at, ((i * 7919::bigint) % 9000)::numeric / 100 AS fare, (i * 31 % 50)::int AS qty,
   CASE WHEN i % 50 <> 7 THEN i * 17 % 37 END AS store_id, (i * 13 % 14)::smallint AS product_id, 'c' || i % 5 AS code FROM generate_series(1, 20000) AS i;
 ALTER TABLE ride ALTER fare TYPE numeric(10,2), ALTER at SET NOT NULL, ALTER qty SET NOT NULL, ALTER fare SET NOT NULL;
-VACUUM ANALYZE ride, store, product, area;
+VACUUM ANALYZE ride, store, product, area, calendar, quantity, offer;
 SELECT count((kde_fit('ride', c, sample_rows => -1, group_by => g, measures => array_remove('{fare,qty}', c))).rows) AS fitted
 FROM unnest('{at,qty}'::text[]) AS c, unnest('{NULL,store_id,"store_id, product_id",code}'::text[]) AS g WHERE c = 'at' OR g = 'store_id';
 SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE name LIKE 'ride.%';
@@ -22,7 +29,8 @@ CREATE SEQUENCE drawn;
 CREATE FUNCTION one_of(VARIADIC of text[]) RETURNS text LANGUAGE sql AS
   'SELECT of[1 + (hashint8(nextval(''drawn'')) & 2147483647) % cardinality(of)]';
 CREATE TABLE statement(query text);
--- Joins with the aliases that they have: s is a store, p a product, a an area, t a store again.
+-- Joins with the aliases that they have: s is a store, p a product, a an area, t a store again, k a day, q a quantity, o
+-- an offer.
 CREATE FUNCTION joins() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   how text := one_of('', 'LEFT ', 'LEFT ');
@@ -39,6 +47,12 @@ BEGIN
     's,a|ride r, store s, area a WHERE a.id = s.area_id AND r.store_id = s.id' || own,
     's,a|ride r JOIN (store s ' || below || 'JOIN area a ON s.area_id = a.id) ON r.store_id = s.id',
     's,t|ride r ' || s || ' ' || how || 'JOIN store t ON r.store_id = t.id',
+    'k|ride r ' || how || 'JOIN calendar k ON k.day = r.at::date' || one_of('', '', ' AND k.holiday', ' AND k.month > ''2026-01'''),
+    's,k|ride r ' || s || ' ' || how || 'JOIN calendar k ON (r.at AT TIME ZONE ''Europe/Berlin'')::date = k.day',
+    's,k,a|calendar k JOIN ride r ON k.day = r.at::date LEFT JOIN area a ON a.id = k.area_id ' || s,
+    'q|ride r ' || how || 'JOIN quantity q ON r.qty = q.id',
+    'o|ride r ' || how || 'JOIN offer o ON o.store_id = r.store_id AND o.day = r.at::date',
+    'k,o|ride r JOIN calendar k ON k.day = r.at::date ' || how || 'JOIN offer o ON o.day = k.day + 1 AND r.store_id = o.store_id',
     's,t|ride r ' || s || ' ' || how || 'JOIN store t ON r.store_id + 1 = t.id',
     's,p,a|ride r ' || s || ' LEFT JOIN product p ON r.product_id = p.id LEFT JOIN area a ON a.id = coalesce(s.area_id, p.id)');
 END $$;
@@ -47,6 +61,9 @@ DECLARE
   a text := one_of(VARIADIC string_to_array(aliases, ','));
 BEGIN
   RETURN CASE a WHEN 'p' THEN one_of('p.kind', 'p.name', 'p.id', 'coalesce(p.kind, ''none'')')
+    WHEN 'k' THEN one_of('k.month', 'k.holiday', 'extract(isodow FROM k.day)', 'k.day - date ''2026-01-01''', 'k.area_id', 'coalesce(k.month, r.code)')
+    WHEN 'q' THEN one_of('q.name', 'q.id % 3', 'q.id IS NULL', 'coalesce(q.name, r.store_id::text)')
+    WHEN 'o' THEN one_of('o.price', 'o.price > 5', 'o.day IS NULL', 'o.price + r.store_id')
     WHEN 'a' THEN one_of('a.name', 'a.zone', 'a.id % 3', 'a.zone IS NULL')
     ELSE replace(one_of('s.city', 's.country', 's.size', 's.id', 'upper(s.city)', 'coalesce(s.country, ''none'')', 's.size + r.store_id', 's.country IS NULL', 's.area_id'), 's.', a || '.') END;
 END $$;
@@ -56,6 +73,9 @@ DECLARE
 BEGIN
   RETURN one_of('r.at >= ''2026-02-01''', 'r.at < ''2026-03-11 05:00''', 'r.store_id > 3', 'extract(hour FROM r.at) < 12',
     CASE a WHEN 'p' THEN one_of('p.kind = ''food''', 'p.id IS NULL', 'p.price + 1 > 5', 'p.kind IS DISTINCT FROM ''food''')
+      WHEN 'k' THEN one_of('k.month = ''2026-02''', 'k.holiday', 'k.day <> date ''2026-01-31''', 'k.day IS NULL', 'k.area_id < 3', 'k.area_id = r.product_id')
+      WHEN 'q' THEN one_of('q.name IS NULL', 'q.id < 30', 'q.name LIKE ''%3''', 'q.id > r.store_id')
+      WHEN 'o' THEN one_of('o.price > 3', 'o.price IS NULL', 'o.price < r.store_id')
       WHEN 'a' THEN one_of('a.zone = ''zone 1''', 'a.id IS NULL', 'a.name <> ''area 2''', 'a.zone IS NULL')
       ELSE replace(one_of('s.country = ''FR''', 's.country IN (''DE'', ''IT'')', 's.id IS NULL', 's.size IS DISTINCT FROM 3', 's.size < r.store_id', 's.id = 5', '5 = s.id', 'r.store_id = 8',
         '(s.country <> ''FR'' OR r.at < ''2026-02-20'')', '(s.size = 1 OR s.size IS NULL)', 's.city IS NOT NULL'), 's.', a || '.') END);
@@ -86,7 +106,7 @@ END $$;
 \getenv statements KDE_AQP_STATEMENTS
 \if :{?statements}
 \else
-\set statements 120
+\set statements 160
 \endif
 INSERT INTO statement SELECT made() FROM generate_series(1, :statements) AS i;
 -- One version's planner simplifies more than another's.
@@ -100,6 +120,8 @@ BEGIN;
 INSERT INTO store VALUES (35, 'city 1', 'ES', 1, 2, 'c35'), (36, NULL, NULL, NULL, NULL, NULL);
 UPDATE store SET country = 'PT', area_id = 1 WHERE id % 4 = 0;
 DELETE FROM area WHERE id = 2;
+UPDATE calendar SET month = 'none', holiday = NULL WHERE day BETWEEN '2026-02-10' AND '2026-02-20';
+DELETE FROM offer WHERE price = 4;
 SELECT regexp_replace(say('dimensions change'), '1\d\d of', 'over 99 of') AS say;
 ROLLBACK;
 
