@@ -463,6 +463,7 @@ class PlainAnswering {
       if (plan_.is_of_all(set)) (void)rows_of_answer_.entry_of(*state_.new_row(), set);
     for (const PlainTally::Entry* row :
          of_list<const PlainTally::Entry>(rows_of_answer_.entries())) {
+      for (int k = 0; k < plan_.aggregates; ++k) rows_.settle(plan_.aggregate[k], &row->answers[k]);
       const kde::Range& range = by_column_ ? row->around : rows_.before_passages;
       kde::Interval there = row->there;
       for (int k = 0; rows_.may_be_new && k < plan_.aggregates; ++k)

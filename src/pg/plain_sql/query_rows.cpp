@@ -173,10 +173,12 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
     const kde::Evidence& counted = known(kde::Wanted::count, a.column);
     const bool of_query = plan_.null_of >= 0 && a.column < 0;
     const kde::ChangedRows changed = changes(a, counted);
-    if (of_query)
+    if (of_query) {
       to->total.add_count(rows(), changed, {});
-    else
+    } else {
       to->total.add_count(counted.count, changed, counted.drawn);
+      if (counted.drawn.unit > 0) note_range(to);
+    }
     return true;
   }
   if ((a.is_percentile() || a.is_of_differing()) && options.changed_rows >= 0.5)
@@ -216,6 +218,44 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
   }
   to->total.add_count(counted.count, changes(a, counted), counted.drawn);
   return true;
+}
+
+void PlainRows::note_range(PlainTotal* of) const {
+  if (!of->in_order) return;
+  if (of->ranges != NIL) {
+    const auto& last = *static_cast<const kde::Range*>(llast(of->ranges));
+    of->in_order =
+        !last.upper_unbounded && !range[0].lower_unbounded &&
+        (last.upper < range[0].lower ||
+         (last.upper == range[0].lower && !(last.upper_inclusive && range[0].lower_inclusive)));
+  }
+  of->ranges = lappend(of->ranges, new (palloc(sizeof(kde::Range))) kde::Range(range[0]));
+}
+
+void PlainRows::settle(const PlainAggregate& a, PlainTotal* total) {
+  if (!counts(a) || !total->in_order || list_length(total->ranges) < 2) return;
+  kde::Total by_others;
+  const auto add = [&](const kde::Range& of, bool out) {
+    range[0] = of;
+    const kde::Evidence& counted = known(kde::Wanted::count, a.column);
+    by_others.add_count(counted.count, {}, counted.drawn, out);
+  };
+  add({}, false);
+  if (2 * total->total.count.estimate <= by_others.count.estimate) return;
+  kde::Range gap;
+  for (const kde::Range* of : of_list<const kde::Range>(total->ranges)) {
+    gap.upper_unbounded = of->lower_unbounded;
+    gap.upper = of->lower;
+    gap.upper_inclusive = !of->lower_inclusive;
+    if (!gap.upper_unbounded) add(gap, true);
+    gap = {};
+    gap.lower_unbounded = of->upper_unbounded;
+    gap.lower = of->upper;
+    gap.lower_inclusive = !of->upper_inclusive;
+  }
+  if (!gap.lower_unbounded) add(gap, true);
+  by_others.changed = total->total.changed;
+  total->total = by_others;
 }
 
 kde::Interval PlainRows::variance_of(const PlainAggregate& a, const kde::Interval& count) const {

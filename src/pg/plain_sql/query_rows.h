@@ -37,6 +37,9 @@ struct PlainTotal {
   Datum extreme_read = 0;
   bool any = false, any_out = false;  // values of the density, of what was taken out
   double extreme_out = std::numeric_limits<double>::quiet_NaN();
+  // Of rows of a sample that are counted: the ranges they are in, while each was after the one before.
+  List* ranges = NIL;
+  bool in_order = true;
   // Of percentiles, and of values that differ; null: of no row.
   OrderedValues* ordered = nullptr;
   DistinctValues* differing = nullptr;
@@ -92,6 +95,8 @@ class PlainRows {
   // Adds the rows in the box to an aggregate's. False, and refused: by this density it has no
   // answer.
   bool add(const PlainAggregate& a, PlainTotal* to);
+  // When all are added: most rows of a sample are counted by those that they leave out (ask/add_up.h).
+  void settle(const PlainAggregate& a, PlainTotal* total);
   // What rows changed may do where they are of groups or values that there were none of.
   kde::ChangedRows changes_by_new(const PlainAggregate& a, const kde::Range& of) const;
 
@@ -101,6 +106,7 @@ class PlainRows {
   const kde::Evidence& known(kde::Wanted wanted, int column);
   kde::IntervalOptions with_bounds(int column) const;
   kde::ChangedRows changes(const PlainAggregate& a, const kde::Evidence& evidence) const;
+  void note_range(PlainTotal* of) const;
   kde::Interval nulls() const;
   kde::Interval variance_of(const PlainAggregate& a, const kde::Interval& count) const;
   double extreme_of(bool is_max, int column) const;

@@ -205,6 +205,28 @@ SET kde_aqp.approximate = off;
 SELECT approx_lower(count(*)) AS l, count(*) AS n, approx_upper(count(*)) AS u, approx_lower(NULL::integer) AS none FROM sampled WHERE x < 50000;
 RESET kde_aqp.approximate_error;
 
+-- Of a sample most rows are told by those that they leave out, here values that lie together in some blocks; parts of
+-- it are no further off than rows drawn one by one, where blocks have no effect.
+CREATE TABLE burst AS SELECT CASE WHEN i BETWEEN 80000 AND 80800 THEN 500 + i % 7 ELSE i * 7919 % 1000 END AS ms FROM generate_series(1, 200000) AS i;
+CREATE FUNCTION held(condition text, most double precision) RETURNS text LANGUAGE plpgsql SET kde_aqp.sample_blocks = 250 AS $$
+DECLARE
+  seeds CONSTANT integer := 10;
+  n double precision;
+  held integer := 0;
+  half double precision := 0;
+  f record;
+BEGIN
+  EXECUTE 'SELECT count(*) FROM burst WHERE ' || condition INTO n;
+  FOR seed IN 1 .. seeds LOOP
+    PERFORM kde_fit('burst', 'ms', seed => seed);
+    SELECT (n BETWEEN count_lower AND count_upper)::integer AS held, (count_upper - count_lower) / 2 AS half INTO f FROM approx_where('burst', condition);
+    held := held + f.held;
+    half := half + f.half / n / seeds;
+  END LOOP;
+  RETURN CASE WHEN held >= 0.8 * seeds THEN 'held' ELSE held || ' held' END || CASE WHEN half > most THEN ', within ' || half ELSE '' END;
+END $$;
+SELECT held(c, most), c AS condition FROM (VALUES ('NOT (ms BETWEEN 500 AND 506)', 0.01), ('ms <> 503', 0.005), ('ms < 100 OR ms BETWEEN 300 AND 400 OR ms > 900', 0.015)) AS v (c, most);
+
 -- Several densities, each for some of the aggregates; not where the query is grouped, nor a product of columns.
 CREATE TABLE several AS SELECT i % 300 AS x, (i * 7919 % 1000)::integer AS y, i % 7 AS z, ('{EU,US}'::text[])[1 + i % 2] AS g FROM generate_series(1, 3000::bigint) AS i;
 ALTER TABLE several ALTER x SET NOT NULL, ALTER y SET NOT NULL;
