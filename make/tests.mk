@@ -48,7 +48,7 @@ SLOW_SANITIZED = Words.AreWithin* Words.Hold* Words.MeasuresHold* Words.Lists* W
   *Representation.KeepsWhatItPromises* FitAutomatic.PropertiesHold* FitAutomatic.EveryShape* \
   FitAutomatic.TheSameBytes* KernelEstimate.ManyPoints* KernelEstimate.EveryDimension \
   HistogramIntegral.WithoutALattice* *EveryGaussianEngine.IsRightToAMillionthInManyDimensions* \
-  Measure.TheSameForAny* Spectral.AgreesOnPlugin* JointMeasure.Counts* HonestIntervals.* *HonestBursts.* JointHonest.* \
+  Measure.TheSameForAny* Spectral.AgreesOnPlugin* JointMeasure.Counts* HonestIntervals.* *HonestBursts.* *HonestParts.* JointHonest.* \
   Interval.HoldsTheEstimateAndGrows Variance.BlockSeries* Validate.RandomDamage* FitColumn.ScaleEquivariance \
   Drift.LevelWhereTheDensityIsASample LineSmoother.IsTheReflectedKernelSum SmoothedCv.IsTheSameOnExactSums \
   *EverySimdEngine.HasTheSameBits* *EveryGaussianEngine.IsRightToAMillionthOnFewPlaces*
