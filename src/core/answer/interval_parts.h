@@ -76,9 +76,9 @@ inline End upper_end(const Range& r) {
   return {r.upper, r.upper_unbounded, r.upper_inclusive, true};
 }
 
-// Of a list that was sampled: with n rows of N, unit is (1 - n/N)/n (W. G. Cochran, Sampling Techniques,
+// Of a list h that was sampled: with n rows of N, unit is (1 - n/N)/n (W. G. Cochran, Sampling Techniques,
 // 1977, section 3.2).
-DrawnRows drawn_rows(const Header& list, double confidence);
+DrawnRows drawn_rows(const Header& h, double confidence);
 
 // What is known of a range by itself, in the cells of a list that has some (density/range_effects.h).
 inline EffectPlace place_of(const RangeEffects& effects, const Header& h, const Range& r) {
