@@ -76,7 +76,7 @@ restart_after_crash = off"
 # What a test printed, without plans and without the notices.
 without_plans() {  # folder file
   sed -E '/^NOTICE:  answered by the densit(y|ies) of /,/^DETAIL:  /d' "$1/$2" | awk '
-    /^ *QUERY PLAN *$/ { plan = 1; next }
+    /^ *(QUERY PLAN|explain_[a-z_]+) *$/ { plan = 1; next }
     plan && /^\([0-9]+ rows?\)$/ { plan = 0; next }
     !plan'
 }
