@@ -78,7 +78,12 @@ class RestTarget {
     Aggref* extreme = new_aggregate(whole.aggfnoid, whole.aggtype);
     extreme->aggcollid = whole.aggcollid;
     extreme->inputcollid = whole.inputcollid;
-    set_argument(extreme, of, linitial_oid(whole.aggargtypes), of.value);
+    const Oid type = linitial_oid(whole.aggargtypes);
+    // Where an index has the column's ends, the server's planner puts a parameter in the place of each
+    // such aggregate of the same expression, in whichever plan it stands. So it is another one.
+    auto* same = makeRelabelType(of.value, type, -1, exprCollation(reinterpret_cast<Node*>(of.value)),
+                                 COERCE_IMPLICIT_CAST);
+    set_argument(extreme, of, type, &same->xpr);
   }
   // False: of a type without arrays.
   bool add_list(const PlainAggregate& of) {

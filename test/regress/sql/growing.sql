@@ -302,4 +302,18 @@ DELETE FROM priced WHERE price <= 20;
 SELECT say('the least went');
 DELETE FROM priced;
 SELECT say('all went');
+-- By an index the server's planner has subqueries in the place of min and max.
+CREATE TABLE logged AS SELECT i AS x, NULLIF(i % 7, 0) AS y FROM generate_series(1, 5000) AS i;
+ALTER TABLE logged ALTER x SET NOT NULL;
+CREATE INDEX ON logged (x);
+CREATE INDEX ON logged (y);
+VACUUM (ANALYZE) logged;
+SELECT name FROM kde_fit('logged', 'x', sample_rows => -1);
+SELECT name FROM kde_fit('logged', 'y', sample_rows => -1);
+SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation = 'logged'::regclass \g /dev/null
+TRUNCATE statement;
+INSERT INTO statement VALUES ('SELECT min(x), max(x) FROM logged'), ('SELECT max(x) - 1 FROM logged WHERE x < 9000 ORDER BY max(x)'),
+  ('SELECT min(y) FROM logged WHERE y > 2'), ('SELECT max(x), count(*) FROM logged');
+INSERT INTO logged VALUES (7000, 9), (-3, NULL);
+SELECT say('ends of an index');
 DROP SCHEMA growing CASCADE;
