@@ -81,8 +81,8 @@ class RestTarget {
     const Oid type = linitial_oid(whole.aggargtypes);
     // Where an index has the column's ends, the server's planner puts a parameter in the place of each
     // such aggregate of the same expression, in whichever plan it stands. So it is another one.
-    auto* same = makeRelabelType(of.value, type, -1, exprCollation(reinterpret_cast<Node*>(of.value)),
-                                 COERCE_IMPLICIT_CAST);
+    auto* same = makeRelabelType(
+        of.value, type, -1, exprCollation(reinterpret_cast<Node*>(of.value)), COERCE_IMPLICIT_CAST);
     set_argument(extreme, of, type, &same->xpr);
   }
   // False: of a type without arrays.
