@@ -35,6 +35,7 @@ extern "C" {
 #endif
 #include "executor/executor.h"
 #include "executor/nodeSubplan.h"
+#include "jit/jit.h"
 #include "nodes/extensible.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -173,10 +174,15 @@ struct ScanState {
   bool client_statement, keeps_rows, decided, noticed;
   bool own_changes;  // the transaction may have changed a table of the statement
   bool alone;        // without the exact plan, which is beside it: second_plan.h
+  int eflags;        // by which the exact plan begins
+  bool exact_begun;  // whether it can run: before, it can be shown alone
   PlainAnswers answers;
   int next;
   PlainRest rest;
 };
+
+// Whose exact plan begins as it is about to run; null: none's.
+const ScanState* late = nullptr;
 
 ScanState* state_of(CustomScanState* css) { return reinterpret_cast<ScanState*>(css); }
 PlanState* exact_of(const ScanState* s) {
@@ -217,15 +223,45 @@ ScanPart* begin_part(const PlainPlan* plan, List* dimensions, PlanState* parent)
   return part;
 }
 
+Plan* exact_plan(const CustomScanState* css) {
+  return static_cast<Plan*>(linitial(castNode(CustomScan, css->ss.ps.plan)->custom_plans));
+}
+
+// As EXPLAIN begins it: rights are looked at, and nothing is made for rows, which seldom come. A
+// hashed aggregation would have its table made, as large as the planner thinks that groups are many.
+PlanState* shown_exact(const CustomScanState* css, EState* estate, int eflags) {
+  const int jit = estate->es_jit_flags;
+  if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0) estate->es_jit_flags = PGJIT_NONE;
+  PlanState* out = ExecInitNode(exact_plan(css), estate, eflags | EXEC_FLAG_EXPLAIN_ONLY);
+  estate->es_jit_flags = jit;
+  return out;
+}
+
+// Where no density answers. What is nested in it is of the same statement.
+void begin_exact(ScanState* s) {
+  s->exact_begun = true;
+  EState* estate = s->css.ss.ps.state;
+  MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+  ExecEndNode(exact_of(s));
+  linitial(s->css.custom_ps) = nullptr;
+  const ScanState* const outer = late;
+  late = s;
+  PG_TRY();
+  { linitial(s->css.custom_ps) = ExecInitNode(exact_plan(&s->css), estate, s->eflags); }
+  PG_FINALLY();
+  { late = outer; }
+  PG_END_TRY();
+  MemoryContextSwitchTo(caller);
+}
+
 void begin(CustomScanState* css, EState* estate, int eflags) {
   ScanState* s = state_of(css);
   const auto* scan = castNode(CustomScan, css->ss.ps.plan);
-  s->client_statement = is_beginning_client_statement();
-  s->keeps_rows = is_beginning_to_keep_rows();
+  s->client_statement = late != nullptr ? late->client_statement : is_beginning_client_statement();
+  s->keeps_rows = late != nullptr ? late->keeps_rows : is_beginning_to_keep_rows();
   s->alone = scan->custom_plans == NIL;
-  if (!s->alone)
-    css->custom_ps =
-        list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
+  s->eflags = eflags;
+  if (!s->alone) css->custom_ps = list_make1(shown_exact(css, estate, eflags));
   List* plans = read_plain_plans(scan);
   const int all = list_length(scan->custom_plans);
   const int first = all - static_cast<const PlainPlan*>(linitial(plans))->dimensions;
@@ -519,6 +555,7 @@ void say(ScanState* s) {
 }
 
 TupleTableSlot* exact_row(ScanState* s) {
+  if (!s->exact_begun) begin_exact(s);
   TupleTableSlot* row = ExecProcNode(exact_of(s));
   if (TupIsNull(row)) return nullptr;
   TupleTableSlot* out = s->css.ss.ps.ps_ProjInfo != nullptr ? s->css.ss.ps.ps_ResultTupleSlot
@@ -570,11 +607,13 @@ void rescan(CustomScanState* css) {
     s->next = 0;
     return;
   }
-  PlanState* exact = exact_of(s);
-  if (css->ss.ps.chgParam != nullptr) UpdateChangedParamSet(exact, css->ss.ps.chgParam);
   s->rest.note_parameters();
-  // A plan whose parameters changed is rescanned when it is asked for its first row.
-  if (exact->chgParam == nullptr) ExecReScan(exact);
+  if (s->exact_begun) {
+    PlanState* exact = exact_of(s);
+    if (css->ss.ps.chgParam != nullptr) UpdateChangedParamSet(exact, css->ss.ps.chgParam);
+    // A plan whose parameters changed is rescanned when it is asked for its first row.
+    if (exact->chgParam == nullptr) ExecReScan(exact);
+  }
   for (ScanPart* part : of_list<ScanPart>(s->parts)) part->dimensions.rescan(css->ss.ps.chgParam);
   s->decided = false;
 }

@@ -260,6 +260,25 @@ SELECT count(DISTINCT substring(off FROM 'within (.*) %')) > 1 AS differ,
 FROM generate_series(0, 2) AS g, off(format('SELECT sum(y) FROM rough WHERE x >= %s AND x < %s', g * 10000, (g + 1) * 10000)) AS off;
 RESET kde_aqp.approximate_error;
 
+-- The exact plan of a statement that a density answers takes no memory for the groups that it would have.
+CREATE TABLE moments AS SELECT '2026-01-01 00:00+00'::timestamptz + i * interval '1 minute' AS at FROM generate_series(1, 200000) AS i;
+VACUUM (ANALYZE) moments;
+SELECT name FROM kde_fit('moments', 'at', sample_rows => -1);
+SELECT kde_set_plain_sql('moments.at', true) \g /dev/null
+SET work_mem = '64MB';
+SET max_parallel_workers_per_gather = 0;
+CREATE VIEW months AS SELECT date_trunc('month', at) AS month, count(*) AS n FROM moments GROUP BY 1;
+SELECT nodes FROM plan('SELECT * FROM months');
+SELECT count(*), sum(n) FROM months;
+BEGIN;
+CREATE TABLE memory AS SELECT sum(total_bytes) AS before FROM pg_backend_memory_contexts;
+DECLARE shown CURSOR FOR SELECT * FROM months;
+MOVE 1 FROM shown;
+SELECT sum(total_bytes) - (SELECT before FROM memory) < 2000000 AS is_little FROM pg_backend_memory_contexts;
+COMMIT;
+RESET work_mem;
+RESET max_parallel_workers_per_gather;
+
 RESET kde_aqp.approximate;
 DROP SCHEMA plain_sql_plans CASCADE;
 DROP ROLE regress_kde_plans;
