@@ -227,6 +227,15 @@ Plan* exact_plan(const CustomScanState* css) {
   return static_cast<Plan*>(linitial(castNode(CustomScan, css->ss.ps.plan)->custom_plans));
 }
 
+// Whether a part of the plan may end and begin anew: not where it may hold the rows of a CTE for
+// others, nor, from PostgreSQL 18 on, what is known of partitions left out, which is renumbered.
+bool may_begin_anew(const EState* estate) {
+#if PG_VERSION_NUM >= 180000
+  if (estate->es_part_prune_infos != NIL) return false;
+#endif
+  return estate->es_plannedstmt->subplans == NIL;
+}
+
 // As EXPLAIN begins it: rights are looked at, and nothing is made for rows, which seldom come. A
 // hashed aggregation would have its table made, as large as the planner thinks that groups are many.
 PlanState* shown_exact(const CustomScanState* css, EState* estate, int eflags) {
@@ -261,7 +270,10 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   s->keeps_rows = late != nullptr ? late->keeps_rows : is_beginning_to_keep_rows();
   s->alone = scan->custom_plans == NIL;
   s->eflags = eflags;
-  if (!s->alone) css->custom_ps = list_make1(shown_exact(css, estate, eflags));
+  s->exact_begun = !may_begin_anew(estate);
+  if (!s->alone)
+    css->custom_ps = list_make1(s->exact_begun ? ExecInitNode(exact_plan(css), estate, eflags)
+                                               : shown_exact(css, estate, eflags));
   List* plans = read_plain_plans(scan);
   const int all = list_length(scan->custom_plans);
   const int first = all - static_cast<const PlainPlan*>(linitial(plans))->dimensions;
