@@ -173,6 +173,18 @@ bool may_be_read_beside(const RangeTblEntry* rte) {
   return !rte->lateral && !is_shared(query, nullptr) && !contain_volatile_functions(query);
 }
 
+// A least or greatest value that an index finds has a parameter, which a second plan would set, too.
+bool has_extremes(const PlannerInfo* root) {
+  if (root == nullptr) return false;
+  for (const RelOptInfo* rel : of_list<const RelOptInfo>(root->upper_rels[UPPERREL_GROUP_AGG]))
+    for (const Path* path : of_list<const Path>(rel->pathlist))
+      if (IsA(path, MinMaxAggPath)) return true;
+  for (int i = 1; i < root->simple_rel_array_size; ++i)
+    if (root->simple_rel_array[i] != nullptr && has_extremes(root->simple_rel_array[i]->subroot))
+      return true;
+  return false;
+}
+
 // Null: its rows cannot be read by themselves.
 PlainDimension* dimension_of(PlannerInfo* root, int table) {
   RelOptInfo* rel = find_base_rel(root, table);
@@ -180,7 +192,7 @@ PlainDimension* dimension_of(PlannerInfo* root, int table) {
   const Path* path = rel->cheapest_total_path;
   if (!may_be_read_beside(rte) || rte->tablesample != nullptr || rte->securityQuals != NIL ||
       path == nullptr || path->param_info != nullptr || rel->lateral_relids != nullptr ||
-      rel->rows > kMostDimensionRows)
+      has_extremes(rel->subroot) || rel->rows > kMostDimensionRows)
     return nullptr;
   List* safe = NIL;
   for (RestrictInfo* info : of_list<RestrictInfo>(rel->baserestrictinfo)) {

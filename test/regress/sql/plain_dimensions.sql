@@ -172,6 +172,8 @@ SELECT answered_by(query), query FROM unnest(ARRAY[
   'WITH s AS MATERIALIZED (SELECT id FROM store ORDER BY id LIMIT 5) SELECT count(*) FROM ride r JOIN s ON r.store_id = s.id',
   'SELECT count(*) FROM ride r JOIN (SELECT id FROM store UNION ALL SELECT 3) AS s ON r.store_id = s.id',
   'SELECT count(*) FROM ride r JOIN (SELECT id FROM store ORDER BY id LIMIT 5 FOR SHARE) AS s ON r.store_id = s.id',
+  'SELECT count(*) FROM ride r JOIN (SELECT max(id) AS id FROM store) AS s ON r.store_id = s.id',
+  'SELECT count(*) FROM ride r JOIN (SELECT id FROM store JOIN (SELECT max(id) AS last FROM store) AS z ON id > last - 3 LIMIT 5) AS s ON r.store_id = s.id',
   'SELECT count(*) FROM ride r CROSS JOIN LATERAL (SELECT s.city FROM store s WHERE s.id = r.store_id LIMIT 1) AS s WHERE s.city = ''city 1''',
   'SELECT count(*) FROM ride r JOIN (VALUES (1), (2)) AS s(id) ON r.store_id = s.id',
   'SELECT count(*) FROM ride a JOIN ride b ON a.store_id = b.store_id WHERE b.at < ''2026-01-02''']) AS query;
