@@ -122,10 +122,9 @@ class PlainAnswering {
       return refuse(fit_.redefined ? PlainOutcome::other_shape : PlainOutcome::gone);
     if (!has_settings(cached.settings)) return refuse(PlainOutcome::other_settings);
     if ((fit_.elsewhere || fit_.other) && !plan_.demanded) return refuse(PlainOutcome::stale);
-    // Open expressions, values that buckets are compared with, and types of words may have functions
-    // that ask for other densities. Percentiles are asked for when all else is known.
-    if (values_.any() || state_.asked.passages != NIL || has_words() || plan_.fractions != NIL)
-      hold(cached);
+    // Open expressions, values that buckets are compared with, types of words and of groups' keys, and
+    // blocks that are read may have functions that ask for other densities.
+    hold(cached);
     if (!is_fresh(cached)) return false;
     return look_at(cached.value);
   }
@@ -287,12 +286,6 @@ class PlainAnswering {
       }
     }
     return false;
-  }
-
-  bool has_words() const {
-    for (int i = 0; i < plan_.bounds; ++i)
-      if (plan_.bound[i].type == kde::ValueType::category) return true;
-    return plan_.of_words;
   }
 
   // Takes the rows changed in, and puts the answers into the row; or adds them to a tally.
