@@ -69,6 +69,7 @@ Reach Total::alone_of_count(double rows) const {
 }
 
 double Total::alone_of_sum(double rows, double off, double squares) const {
+  if (!(drawn_.unit > 0) || !(rows > 0)) return 0;
   // N sum n (s^2 + m^2) - (sum n m)^2, m = middle_ + a difference.
   const double others = std::max(drawn_.all - rows, 0.0);
   const double spread =
@@ -94,7 +95,7 @@ void Total::set_sum() {
 void Total::set_mean() {
   const double quotient = sum.estimate / count.estimate;
   double half = reach_of(sum) + std::fabs(quotient) * reach_of(count);
-  if (has_means_)
+  if (has_means_ && !std::isnan(middle_))
     half = std::min(half, std::hypot(alone_of_mean(rows_, off_, squares_) * count.estimate,
                                      of_means_ + std::fabs(quotient - middle_) * of_counts_));
   half /= count.lower;
@@ -128,8 +129,9 @@ void Total::add(const Evidence& evidence, const ChangedRows& by, bool wants_mean
   fitted.changed = {};
   Interval own = interval_of(Wanted::sum, fitted);
   if (!(evidence.count.estimate > 0)) own.estimate = 0;
-  if (first) middle_ = evidence.rows > 0 ? evidence.mean : 0;
-  const double rows = evidence.rows, off = evidence.mean - middle_;
+  const double rows = evidence.rows;
+  if (std::isnan(middle_) && rows > 0) middle_ = evidence.mean;
+  const double off = evidence.mean - middle_;
   const double squares = rows > 0 ? rows * (evidence.variance + off * off) : 0;
   const bool drawn = are_drawn(evidence.drawn) && rows > 0;
   const double alone = drawn ? alone_of_sum(rows, rows * off, squares) : 0;

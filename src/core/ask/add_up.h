@@ -26,6 +26,8 @@
 
 #include "core/answer/interval.h"
 
+#include <limits>
+
 namespace kde {
 
 // Adds an interval, or, out, takes out what is a part of it.
@@ -79,8 +81,9 @@ class Total {
 
   DrawnRows drawn_;     // of the first part
   double counted_ = 0;  // rows drawn
-  // Of those with values, drawn or not; of the former alone: what `alone` is of.
-  double middle_ = 0;  // the first part's mean
+  // The mean of the first part with values, NaN before: sums of squares about it lose no digits.
+  double middle_ = std::numeric_limits<double>::quiet_NaN();
+  // Rows drawn that have values, their differences from it, and these squared.
   double rows_ = 0, off_ = 0, squares_ = 0;
   PartErrors count_errors_, sum_errors_;
   // Of the mean: whether that of each part is known, sum (n_i + |dn_i|) |dm_i| + |dn_i| |m_i - middle_|,

@@ -10,9 +10,9 @@ extern "C" {
 
 namespace kde_pg {
 
-enum RoundEnds : int { kNoEnds = 0, kHourEnds = 1, kDayEnds = 2, kAllEnds = 3 };
+enum CellEnds : int { kNoEnds = 0, kHourEnds = 1, kDayEnds = 2, kAllEnds = 3 };
 
-// Sets of RoundEnds: those that all bounds and all buckets are at, but for what parameters hide.
+// Sets of CellEnds: those that all bounds and all buckets are at, but for what parameters hide.
 struct AskedEnds {
   int bounds = kAllEnds, buckets = kAllEnds;
   bool hidden = false;

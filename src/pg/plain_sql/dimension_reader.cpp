@@ -1,7 +1,8 @@
-// Tables, or subqueries with rows of their own, that a query's is joined with, its dimensions: each has at most one row for a group, which
-// is looked up by equality with what the groups are by, or with columns of dimensions before it. So
-// they are more columns of each group, and nothing else of the query changes. What is looked up by a
-// function of the range column, as days are, has one row for each part of the range.
+// Tables, or subqueries with rows of their own, that a query's is joined with, its dimensions: each
+// has at most one row for a group, which is looked up by equality with what the groups are by, or with
+// columns of dimensions before it. So they are more columns of each group, and nothing else of the
+// query changes. What is looked up by a function of the range column, as days are, has one row for
+// each part of the range.
 //
 // What joins them is the query's own tree, before conditions were distributed. Those of a dimension
 // alone that its scan has are left to it; others are conditions of groups, or of parts of the range:

@@ -176,8 +176,10 @@ bool PlainRows::add(const PlainAggregate& a, PlainTotal* to) {
     if (of_query) {
       to->total.add_count(rows(), changed, {});
     } else {
-      to->total.add_count(counted.count, changed, counted.drawn);
-      if (counted.drawn.unit > 0) note_range(to);
+      // Of groups, most rows are not told by those that they leave out.
+      const kde::DrawnRows drawn = plan_.key.groups == 0 ? counted.drawn : kde::DrawnRows();
+      to->total.add_count(counted.count, changed, drawn);
+      if (drawn.unit > 0) note_range(to);
     }
     return true;
   }
