@@ -47,5 +47,7 @@ for found in build/fuzz/"$target"-*-*; do
   printf '%s, gzip and base64:\n' "$found"
   gzip -9nc "$found" | base64 -w 0
   echo
+  # Last, as of a long output only the end is kept.
+  "build/fuzz/${target}_fuzzer" -timeout=180 "$found" 2>&1 </dev/null | grep -m 1 -e '^broken rule' -e 'ERROR:'
 done
 exit $rc

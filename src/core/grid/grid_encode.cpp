@@ -245,18 +245,27 @@ void GridEncoder::number_ends() {
 
 Status GridEncoder::check_finite() const {
   for (int k = 0; k < cells_.measures(); ++k) {
-    double squares = 0;
+    double squares = 0, rows = 0;
     double farthest = 0;  // mean of a cell
     for (std::size_t i = 0; i < list_.entries.size(); ++i) {
       const MeasureSums& s = sums(k, i);
       squares += s.squares;
+      rows += s.rows;
       if (s.rows > 0) farthest = std::max(farthest, std::fabs(s.sum / s.rows));
     }
-    for (const MeasureSums& s : cells_.measure(k).special) squares += s.squares;
-    if (std::isfinite(squares + (farthest + std::fabs(cells_.measure(k).origin)))) continue;
+    for (const MeasureSums& s : cells_.measure(k).special) {
+      squares += s.squares;
+      rows += s.rows;
+    }
+    // Lists of a density may say more than it has.
+    const bool fits = rows <= kMostRows;
+    if (fits && std::isfinite(squares + (farthest + std::fabs(cells_.measure(k).origin)))) continue;
     Status s =
-        Status::error(Code::out_of_range,
-                      "the sum of the squares of measure %d is beyond double precision", k + 1);
+        fits ? Status::error(Code::out_of_range,
+                             "the sum of the squares of measure %d is beyond double precision",
+                             k + 1)
+             : Status::error(Code::out_of_range, "rows of measure %d weigh more than %g together",
+                             k + 1, kMostRows);
     s.measure = k;
     return s;
   }
