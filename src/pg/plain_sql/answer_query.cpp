@@ -185,7 +185,7 @@ class PlainAnswering {
     if (!OidIsValid(extension)) return false;
     bool found = false;
     const auto read = [&](const StretchReader& kept) {
-      found = find_changed(plan_.key.relation, cached.proof, kept, option_approximate_scan_blocks,
+      found = find_changed(plan_.key.relation, cached.proof, kept, state_.asked.rest->most_blocks(),
                            Moved::unchanged, &changed_);
       had_ = static_cast<struct varlena**>(
           palloc0(sizeof(struct varlena*) * static_cast<Size>(changed_.n + 1)));
@@ -245,7 +245,7 @@ class PlainAnswering {
     try_to([this] { answer_what_did_not_change(); });
     for (const Stretch* stretch : of_list<const Stretch>(to_read_))
       state_.out.blocks_read += blocks_of(*stretch);
-    reads_too_much_ = is_answered() && state_.out.blocks_read > option_approximate_scan_blocks;
+    reads_too_much_ = is_answered() && state_.out.blocks_read > state_.asked.rest->most_blocks();
     if (reads_too_much_) {
       state_.out.detail = "more blocks changed than may be read";
       (void)refuse(PlainOutcome::unproven);
@@ -515,7 +515,11 @@ class PlainAnswering {
   // Whether all groups are known that the answer needs: those that a sample did not meet, and where
   // it is by them those that came since. Else rows of these are among those changed.
   bool knows_groups(double unseen) {
-    if (is_by_keys() && rows_.options.changed_rows >= 0.5) return refuse(PlainOutcome::new_groups);
+    if (is_by_keys() && rows_.options.changed_rows >= 0.5) {
+      if (state_.asked.rest != nullptr && state_.asked.rest->is_dear())
+        state_.out.detail = "reading what has changed may cost more than the exact plan";
+      return refuse(PlainOutcome::new_groups);
+    }
     rows_.may_be_new = true;
     return !(unseen >= 0.5) || refuse(PlainOutcome::unseen);
   }

@@ -277,7 +277,8 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   List* plans = read_plain_plans(scan);
   const int all = list_length(scan->custom_plans);
   const int first = all - static_cast<const PlainPlan*>(linitial(plans))->dimensions;
-  if (first > 1) s->rest.begin(static_cast<Plan*>(lsecond(scan->custom_plans)), &css->ss.ps);
+  if (first > 1)
+    s->rest.begin(static_cast<Plan*>(lsecond(scan->custom_plans)), exact_plan(css), &css->ss.ps);
   List* dimensions = NIL;
   for (int i = first; i < all; ++i) {
     auto* plan = static_cast<Plan*>(list_nth(scan->custom_plans, i));

@@ -3,9 +3,13 @@
 //
 // Beside the exact plan the custom node has a second one: the server's own aggregation, with the
 // statement's conditions and groups, above a scan that reads the table's leaves in those stretches
-// alone, under the statement's snapshot, and joins them with dimensions' as groups are. It begins when it is first wanted, and EXPLAIN does not show
-// it. Its columns are the node's: what the query is grouped by, then the rows, and of each aggregate
-// its values and their sum, or the least or greatest of them, or all of them.
+// alone, under the statement's snapshot, and joins them with dimensions' as groups are. It begins
+// when it is first wanted, and EXPLAIN does not show it. Its columns are the node's: what the query
+// is grouped by, then the rows, and of each aggregate its values and their sum, or the least or
+// greatest of them, or all of them.
+//
+// No more blocks are read than the exact plan would cost by the planner's own figures, as an index may
+// lead it to few rows; but for a few, which take no time to speak of.
 #pragma once
 
 #include "pg/plain_sql/query.h"
@@ -47,11 +51,13 @@ struct RestRow {
 // The plan, when it runs. Trivially destructible; zeroed: there is none.
 class PlainRest {
  public:
-  void begin(Plan* plan, PlanState* parent) {
-    plan_ = plan;
-    parent_ = parent;
-  }
+  // exact: the plan that runs else.
+  void begin(Plan* plan, const Plan* exact, PlanState* parent);
   bool is_there() const { return plan_ != nullptr; }
+  // As many as are worth it, and as kde_aqp.approximate_scan_size allows.
+  double most_blocks() const;
+  // Fewer than that option allows.
+  bool is_dear() const;
   // Of a list of Stretch*, of leaf after leaf, which are locked. Calls visit(row) for each row of the
   // plan. Dimensions' rows are those that the node has read.
   void read(const PlainPlan& asked, const DimensionRows* dimensions, List* stretches,
@@ -61,6 +67,7 @@ class PlainRest {
 
  private:
   Plan* plan_;
+  double worth_;  // blocks
   PlanState* parent_;
   PlanState* state_;
 };

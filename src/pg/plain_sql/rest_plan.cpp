@@ -6,6 +6,7 @@ extern "C" {
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
@@ -13,6 +14,7 @@ extern "C" {
 #include "parser/parse_agg.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/spccache.h"
 #include "utils/syscache.h"
 }
 
@@ -257,6 +259,16 @@ CustomScan* scan_of_join(RelOptInfo* input, const PlainQuery& query) {
   return scan;
 }
 
+// Of a block that is read in its turn, with what each row of it is asked.
+Cost cost_of_block(PlannerInfo* root, const RelOptInfo* table) {
+  double random, sequential;
+  get_tablespace_page_costs(table->reltablespace, &random, &sequential);
+  // A tree's root has none of its own.
+  const double blocks = table->pages > 0 ? table->pages : root->total_table_pages;
+  const Cost of_row = cpu_tuple_cost + table->baserestrictcost.per_tuple;
+  return sequential + of_row * (blocks > 0 ? table->tuples / blocks : 0);
+}
+
 }  // namespace
 
 Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const PlainQuery& query) {
@@ -283,6 +295,7 @@ Path* rest_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output, const 
   scan->path.parent = input;
   scan->path.pathtarget = input->reltarget;
   scan->path.rows = kRows;
+  scan->path.total_cost = cost_of_block(root, find_base_rel(root, static_cast<int>(query.table)));
   scan->flags = CUSTOMPATH_SUPPORT_PROJECTION;
   scan->methods = joins ? &join_methods : &path_methods;
   if (joins) scan->custom_private = list_make1(join);

@@ -1,12 +1,15 @@
 // The run of the exact part of an answer, and the node that scans stretches of blocks; see rest.h.
 // The node's rows are those of the table that the query names, whatever leaf they lie in.
+#include "pg/base/options.h"
 #include "pg/plain_sql/dimension_rows.h"
 #include "pg/plain_sql/plan_fields.h"
 #include "pg/plain_sql/rest_node.h"
 #include "pg/read/block_range.h"
 #include "pg/values/values.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 extern "C" {
 #include "access/table.h"
@@ -22,6 +25,8 @@ extern "C" {
 namespace kde_pg {
 
 namespace {
+
+constexpr double kFewBlocks = 64;
 
 struct RestScan {
   CustomScanState css;
@@ -210,6 +215,22 @@ int decimals_of(Datum numeric) {
 }  // namespace
 
 const CustomScanMethods rest_scan_methods = {kRestName, create_state};
+
+void PlainRest::begin(Plan* plan, const Plan* exact, PlanState* parent) {
+  plan_ = plan;
+  parent_ = parent;
+  const Plan* scan = plan;
+  while (scan != nullptr && !IsA(scan, CustomScan)) scan = outerPlan(scan);
+  worth_ = exact != nullptr && scan != nullptr && scan->total_cost > 0
+               ? std::max(exact->total_cost / scan->total_cost, kFewBlocks)
+               : std::numeric_limits<double>::infinity();
+}
+
+double PlainRest::most_blocks() const {
+  return std::min(worth_, static_cast<double>(option_approximate_scan_blocks));
+}
+
+bool PlainRest::is_dear() const { return worth_ < option_approximate_scan_blocks; }
 
 void PlainRest::read(const PlainPlan& asked, const DimensionRows* dimensions, List* stretches,
                      kde::FunctionRef<void(const RestRow&)> visit) {

@@ -6,6 +6,8 @@ CREATE SCHEMA growing;
 SET search_path = growing, public;
 SET timezone = 'Europe/Berlin';
 SET kde_aqp.approximate_notice = off;
+-- Whatever the exact plan would cost.
+SET seq_page_cost = 0; SET cpu_tuple_cost = 0; SET cpu_operator_cost = 0;
 
 CREATE FUNCTION rides(first bigint, last bigint) RETURNS TABLE (id bigint, at timestamptz, day date, region text, status text,
   qty integer, amount numeric(12,2), cost numeric, weight double precision, noted timestamp) LANGUAGE sql AS $$
@@ -316,4 +318,20 @@ INSERT INTO statement VALUES ('SELECT min(x), max(x) FROM logged'), ('SELECT max
   ('SELECT min(y) FROM logged WHERE y > 2'), ('SELECT max(x), count(*) FROM logged');
 INSERT INTO logged VALUES (7000, 9), (-3, NULL);
 SELECT say('ends of an index');
+
+-- An index leads to few rows, where changes all over the table would have most of it read.
+RESET seq_page_cost; RESET cpu_tuple_cost; RESET cpu_operator_cost;
+CREATE TABLE scattered AS SELECT i AS x, i % 4 AS region, repeat('.', 100) AS filler FROM generate_series(1, 20000) AS i;
+ALTER TABLE scattered ALTER x SET NOT NULL;
+CREATE INDEX ON scattered (x);
+SELECT name FROM kde_fit('scattered', 'x', sample_rows => -1, group_by => 'region');
+SELECT kde_set_plain_sql('scattered.x by (region)', true) \g /dev/null
+UPDATE scattered SET region = 3 - region WHERE x % 100 = 0;
+VACUUM (ANALYZE) scattered;
+TRUNCATE statement;
+INSERT INTO statement VALUES ('SELECT region, count(*) FROM scattered WHERE x BETWEEN 1000 AND 1100 GROUP BY region ORDER BY region');
+SELECT say('few rows by an index');
+TRUNCATE statement;
+INSERT INTO statement VALUES ('SELECT region, count(*) FROM scattered GROUP BY region ORDER BY region');
+SELECT say('all rows');
 DROP SCHEMA growing CASCADE;
