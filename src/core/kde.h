@@ -37,6 +37,7 @@
 #include "core/grid/packed_words.h"
 #include "core/grid/value_sums.h"
 #include "core/integrate/drift.h"
+#include "core/integrate/last_cuts.h"
 #include "core/integrate/word_drift.h"
 #include "core/integrate/integrate.h"
 #include "core/answer/column_evidence.h"

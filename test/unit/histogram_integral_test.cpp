@@ -14,6 +14,7 @@
 #include "core/kernel/normal.h"
 #include "core/answer/column_evidence.h"
 #include "core/integrate/histogram_integral.h"
+#include "core/integrate/last_cuts.h"
 #include "core/random.h"
 #include "histogram_fixture.h"
 

@@ -116,51 +116,7 @@ struct BlockSeries {
   double moment[kSeriesOrder + 1];  // sum over the rows of u^j/j!, u = (x - middle)/bandwidth
 };
 
-// Where lists were last cut: a cell, and what lies before it in its block. Who asks at ends that
-// ascend, or twice at one, reads each cell once with it.
-class LastCuts {
- public:
-  struct Place {
-    int block = 0;
-    CellReader after;         // reads on from here
-    std::uint64_t units = 0;  // of the block's cells before
-    StoredCell cell;
-    bool is_end = false;  // no cell of the block is left
-  };
-  // Of a list the keys from the last cell before the place's, or the block's begin, to the block's
-  // end.
-  struct Keys {
-    const HistogramBlock* list = nullptr;
-    std::int64_t first = 0, last = 0;
-  };
-
-  // The last place of those before the key, in the block that has it; null: none.
-  const Place* before(const HistogramBlock* list, std::int64_t key) const {
-    const Place* found = nullptr;
-    std::int64_t first = 0;
-    for (unsigned i = 0; i < kPlaces; ++i) {
-      const Keys& k = keys_[i];
-      if (k.list != list || k.first > key || k.last < key) continue;
-      if (found != nullptr && k.first <= first) continue;
-      found = &places_[i];
-      first = k.first;
-    }
-    return found;
-  }
-  // In the stead of the one that was put first.
-  void put(const Keys& keys, const Place& place) {
-    keys_[next_] = keys;
-    places_[next_] = place;
-    next_ = (next_ + 1) % kPlaces;
-  }
-
- private:
-  // Both ends of a range, of the column's list and of a measure's four.
-  static constexpr unsigned kPlaces = 16;
-  Keys keys_[kPlaces];
-  Place places_[kPlaces];
-  unsigned next_ = 0;
-};
+class LastCuts;  // integrate/last_cuts.h
 
 // What is known of a density's blocks.
 struct BlockSums {

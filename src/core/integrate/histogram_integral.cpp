@@ -3,6 +3,7 @@
 
 #include "core/first_true.h"
 #include "core/integrate/histogram_kernel.h"
+#include "core/integrate/last_cuts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,46 +73,77 @@ double share_below(const DensityView& d, const StoredCell& cell, const Cut& cut)
 }
 
 // The first cell that ends beyond the key, of the last block that begins at the key or below, or
-// the end of that block. False: no block does.
-bool find_cell(const DensityView& d, std::int64_t key, LastCuts::Place* at) {
-  LastCuts* cuts = d.blocks() > 0 ? d.sums().cuts : nullptr;
-  const HistogramBlock* list = cuts != nullptr ? &d.block(0) : nullptr;
-  const LastCuts::Place* known = cuts != nullptr ? cuts->before(list, key) : nullptr;
-  LastCuts::Keys keys = {list, kLowestKey, kHighestKey};
+// the end of that block. *first: a key from which on it is that. False: no block does.
+bool find_cell(const DensityView& d, std::int64_t key, LastCuts::Place* at, std::int64_t* first) {
+  const LastCuts* cuts = d.sums().cuts;
+  const LastCuts::Place* known = cuts != nullptr ? cuts->before(&d.header(), key) : nullptr;
   if (known != nullptr) {
     *at = *known;
+    *first = key;
     if (at->is_end || at->cell.key > key) return true;
+    *first = at->cell.key;
     at->units += at->cell.units;
-    keys.first = at->cell.key;
   } else {
     at->block = find_block(d, key);
     if (at->block < 0) return false;
     at->after = d.cells(at->block);
     at->units = 0;
-    keys.first = d.block(at->block).first_key;
+    *first = d.block(at->block).first_key;
   }
   while (!(at->is_end = !at->after.next(&at->cell)) && at->cell.key <= key) {
     at->units += at->cell.units;
-    keys.first = at->cell.key;
+    *first = at->cell.key;
   }
-  if (cuts == nullptr) return true;
-  if (at->block + 1 < d.blocks())
-    keys.last = std::max(d.block(at->block + 1).first_key, kLowestKey + 1) - 1;
-  cuts->put(keys, *at);
   return true;
 }
 
-// Rows of the cells up to the cut; never falls as the cut grows.
-double cells_below(const DensityView& d, const Cut& cut) {
-  LastCuts::Place at;
-  if (!find_cell(d, cut.key, &at)) return 0;
+struct Found {
+  LastCuts::Place place;
+  std::int64_t first = kHighestKey, last = kLowestKey;  // keys for which it is of use
+};
+
+// Of the cells alone: rows below the cut never fall as it grows.
+LastCuts::End cells_at(const DensityView& d, const Cut& cut, Found* found) {
+  LastCuts::Place& at = found->place;
+  if (!find_cell(d, cut.key, &at, &found->first)) return {};
+  if (at.block + 1 == d.blocks())
+    found->last = kHighestKey;
+  else
+    found->last = std::max(d.block(at.block + 1).first_key, kLowestKey + 1) - 1;
   const double end = d.rows_below(at.block + 1);
-  if (at.is_end) return end;
+  if (at.is_end) return {end, {}};
+  const StoredCell& cell = at.cell;
+  const double row_unit = d.header().row_unit;
+  LastCuts::End out;
   auto within = static_cast<double>(at.units);
   // Between a range's last value and the next cell's begin lies none.
-  if (!at.cell.point && at.cell.begin < cut.within)
-    within += share_below(d, at.cell, cut) * static_cast<double>(at.cell.units);
-  return std::min(d.rows_below(at.block) + within * d.header().row_unit, end);
+  if (!cell.point && cell.begin < cut.within && cell.units != 0) {
+    const double share = share_below(d, cell, cut);
+    const double rows = static_cast<double>(cell.units) * row_unit;
+    within += share * static_cast<double>(cell.units);
+    out.cell = {d.value(cell.begin), d.value(cell.key), std::min(share * rows, rows), rows};
+  }
+  out.below = std::min(d.rows_below(at.block) + within * row_unit, end);
+  return out;
+}
+
+double cells_below(const DensityView& d, const Cut& cut) {
+  Found unused;
+  return cells_at(d, cut, &unused).below;
+}
+
+// Of an end between the least and the greatest value.
+LastCuts::End end_at(const DensityView& d, double x, bool inclusive) {
+  LastCuts* cuts = d.sums().cuts;
+  if (cuts != nullptr)
+    if (const LastCuts::End* known = cuts->at(&d.header(), x, inclusive)) return *known;
+  const Cut cut = cut_at(d.header(), x, inclusive);
+  Found found;
+  LastCuts::End out = cells_at(d, cut, &found);
+  out.below += rows_of_atoms(d, d.atoms_below(cut.x, inclusive));
+  if (cuts != nullptr)
+    cuts->put(&d.header(), x, inclusive, out, found.place, found.first, found.last);
+  return out;
 }
 
 // The ends of a range, as its rows lie between them.
@@ -344,21 +376,13 @@ double finite_below(const DensityView& d, double x, bool inclusive) {
   if (inclusive ? x < h.min : x <= h.min) return 0;
   // What is stored beyond max stands for it.
   if (inclusive ? x >= h.max : x > h.max) return rows_of_atoms(d, d.atoms()) + h.cell_rows;
-  const Cut cut = cut_at(h, x, inclusive);
-  return rows_of_atoms(d, d.atoms_below(cut.x, inclusive)) + cells_below(d, cut);
+  return end_at(d, x, inclusive).below;
 }
 
 CutCell cut_cell(const DensityView& d, double x, bool inclusive) {
   const Header& h = d.header();
   if (!(h.rows > 0) || (inclusive ? x < h.min || x >= h.max : x <= h.min || x > h.max)) return {};
-  const Cut cut = cut_at(h, x, inclusive);
-  LastCuts::Place at;
-  if (!find_cell(d, cut.key, &at)) return {};
-  const StoredCell& cell = at.cell;
-  if (at.is_end || cell.point || cell.begin >= cut.within || cell.units == 0) return {};
-  const double rows = static_cast<double>(cell.units) * h.row_unit;
-  return {d.value(cell.begin), d.value(cell.key), std::min(share_below(d, cell, cut) * rows, rows),
-          rows};
+  return end_at(d, x, inclusive).cell;
 }
 
 double rows_times_width(const DensityView& d, const Range& range) {
