@@ -63,9 +63,12 @@ class PlainAnswering {
   PlainAnswering(const PlainAsked& asked, Mode mode)
       : state_{asked, *asked.plan, {}}, mode_(mode) {}
   // That of a stretch, which is added to a tally, or taken out of it.
-  PlainAnswering(const PlainAsked& asked, const struct varlena* stretch, PlainTally* to, bool out)
-      : state_{asked, *asked.plan, {}}, tally_(to), out_(out) {
-    rows_.options = asked.interval;
+  PlainAnswering(const PlainAnswering& whole, const struct varlena* stretch, bool out)
+      : state_{whole.state_.asked, whole.plan_, {}},
+        goes_to_minute_(whole.goes_to_minute_),
+        tally_(whole.tally_),
+        out_(out) {
+    rows_.options = state_.asked.interval;
     (void)look_at(stretch);
   }
 
@@ -78,6 +81,9 @@ class PlainAnswering {
 
   PlainAnswers run() {
     if (open()) {
+      // What changed is out of it: other rows are those of the fit.
+      goes_to_minute_ =
+          is_proven_ && !(rows_.options.changed_rows > 0) && box_.is_free_to_minute();
       if (tally_ != nullptr)
         answer_together_with_rest();
       else
@@ -97,9 +103,9 @@ class PlainAnswering {
 
  private:
   void answer() {
-    if (state_.out.outcome != PlainOutcome::answered || !box_.read_bounds() || is_mostly_beyond() ||
-        !box_.read_passages())
-      return;
+    if (state_.out.outcome != PlainOutcome::answered || !box_.read_bounds()) return;
+    if (goes_to_minute_) box_.go_to_minute();
+    if (is_mostly_beyond() || !box_.read_passages()) return;
     if (plan_.of_words)
       answer_words();
     else if (may_have_nulls())
@@ -146,6 +152,7 @@ class PlainAnswering {
     // Of other leaves than the plan's: whatever was judged under the same snapshot.
     const bool is_of_others = !plan_.demanded && freshness.judgement.leaves != plan_.leaves;
     const bool is_unknown = freshness.judgement.changed == Changed::unknown || is_of_others;
+    is_proven_ = !is_unknown && !is_as_of_then();
     state_.out.as_of = freshness.as_of;
     state_.out.changed_rows =
         is_unknown ? std::numeric_limits<double>::infinity() : freshness.judgement.rows;
@@ -215,7 +222,7 @@ class PlainAnswering {
       Stretch& changed = changed_.stretch[i];
       bool is_touched = by_stretches || changed.runs == NIL;
       if (had_[i] != nullptr && changed.changed != by_stretches) {
-        PlainAnswering stretch(state_.asked, had_[i], tally_, !by_stretches);
+        PlainAnswering stretch(*this, had_[i], !by_stretches);
         is_touched |= stretch.add_to_tally();
         state_.out.cells += stretch.answers().cells;
         state_.out.outcome = stretch.answers().outcome;
@@ -598,6 +605,8 @@ class PlainAnswering {
   const bool by_column_ = state_.plan.is_by_column();
   const Mode mode_ = Mode::now;
   bool consented_ = false;
+  bool is_proven_ = false;       // what changed since the fit is known
+  bool goes_to_minute_ = false;  // query_box.h
   bool any_row_ = false;  // of those answered
   bool reads_too_much_ = false;
   PlainTally rows_of_answer_{state_};

@@ -8,17 +8,22 @@
 #include "pg/catalog/expression.h"
 #include "pg/plain_sql/buckets.h"
 #include "pg/plain_sql/value_steps.h"
+#include "pg/read/look_up.h"
 
 extern "C" {
 #include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/pg_inherits.h"
 #include "executor/executor.h"
 #include "utils/fmgrprotos.h"
 #include "utils/rangetypes.h"
+#include "utils/snapmgr.h"
 #include "utils/typcache.h"
 }
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kde_pg {
 
@@ -83,8 +88,7 @@ bool PlainBox::read_bounds() {
       continue;
     }
     double x;
-    if (!read_bound(b, type, value.value, &x)) return false;
-    narrow(&rows_.range[b.column], b.strategy, x);
+    if (!read_bound(b, type, value.value, &x) || !narrow_by(b, x)) return false;
   }
   for (int i = 0; i < plan_.aggregates; ++i) {
     const PlainAggregate& a = plan_.aggregate[i];
@@ -106,19 +110,91 @@ bool PlainBox::read_bound(const PlainBound& b, Oid type, Datum value, double* x)
   if (type == TIMESTAMPTZOID && b.type != kde::ValueType::timestamptz &&
       is_at_change(value_to_double(kde::ValueType::timestamptz, value)))
     return state_.refuse(PlainOutcome::buckets);
-  return (is_exactly(type, value, *x) && !(b.column == 0 && is_beside_a_value(*x))) ||
-         state_.refuse(PlainOutcome::digits);
+  return is_exactly(type, value, *x) || state_.refuse(PlainOutcome::digits);
 }
 
-// Whether a bound of its only column is next to a value of it and none itself: the density takes it
-// for that.
-bool PlainBox::is_beside_a_value(double x) const {
-  constexpr double kBeside = 1e-3;
-  if (rows_.density.joint != nullptr) return false;
+// The value of its only column that a bound is next to and none itself: the density takes it for that. NaN:
+// none is there.
+double PlainBox::value_beside(double x) const {
+  constexpr double kBeside = 1e-3, kNone = std::numeric_limits<double>::quiet_NaN();
+  if (rows_.density.joint != nullptr) return kNone;
   const kde::Header& h = *rows_.density.one_column;
-  if (!(h.lattice_step > 0) || !std::isfinite(x)) return false;
+  if (!(h.lattice_step > 0) || !std::isfinite(x)) return kNone;
   const double point = h.lattice_point(std::rint((x - h.lattice_offset) / h.lattice_step));
-  return x != point && std::fabs(x - point) < kBeside * h.lattice_step;
+  return x != point && std::fabs(x - point) < kBeside * h.lattice_step ? point : kNone;
+}
+
+bool PlainBox::is_told(double x) {
+  return std::isnan(value_beside(x)) || state_.refuse(PlainOutcome::digits);
+}
+
+// Of a density of every row no other values are between them: up to 23:59:59.999 is before midnight.
+bool PlainBox::narrow_by(const PlainBound& b, double x) {
+  kde::Range* range = &rows_.range[b.column];
+  const double beside = b.column == 0 ? value_beside(x) : std::numeric_limits<double>::quiet_NaN();
+  if (std::isnan(beside)) {
+    narrow(range, b.strategy, x);
+    return true;
+  }
+  if ((rows_.density.one_column->flags & kde::kEveryRowRead) == 0 ||
+      rows_.options.changed_rows > 0 || b.strategy == BTEqualStrategyNumber)
+    return state_.refuse(PlainOutcome::digits);
+  const bool is_before = x < beside;
+  if (b.strategy < BTEqualStrategyNumber)
+    narrow(range, is_before ? BTLessStrategyNumber : BTLessEqualStrategyNumber, beside);
+  else
+    narrow(range, is_before ? BTGreaterEqualStrategyNumber : BTGreaterStrategyNumber, beside);
+  return true;
+}
+
+// Whether the range ends, at the last of its values, less than a second before a minute does.
+bool PlainBox::finds_minute(int64* last, int64* minute) const {
+  const kde::ValueType type = rows_.density.type(0);
+  const kde::Range& r = rows_.range[0];
+  if ((type != kde::ValueType::timestamp && type != kde::ValueType::timestamptz) || r.empty ||
+      r.upper_unbounded || !r.upper_inclusive || !std::isfinite(r.upper))
+    return false;
+  *last = ValueSteps(type, -1).nearest(r.upper);
+  const int64 after = *last % USECS_PER_MINUTE;
+  *minute = *last - after + (after < 0 ? 0 : USECS_PER_MINUTE);
+  return *minute - *last <= USECS_PER_SEC;
+}
+
+bool PlainBox::is_free_to_minute() {
+  constexpr int kMostLeaves = 1000;
+  constexpr Size kMostEntries = 1000;
+  const KeyColumn& column = plan_.key.column[0];
+  int64 last, minute;
+  if (plan_.key.columns > 1 || column.attnum <= 0 ||
+      (rows_.density.one_column->flags & kde::kEveryRowRead) == 0 || !read_bounds() ||
+      !finds_minute(&last, &minute))
+    return false;
+  const ValueSteps steps(rows_.density.type(0), -1);
+  List* leaves = find_all_inheritors(plan_.key.relation, NoLock, nullptr);
+  bool is_free = list_length(leaves) <= kMostLeaves;
+  for (const Oid leaf : oids(leaves)) {
+    Relation table = is_free ? try_table_open(leaf, AccessShareLock) : nullptr;
+    if (table == nullptr) return false;
+    const AttrNumber attnum = get_attnum(leaf, column.text);
+    LookUp look_up;
+    if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE) {
+      is_free = table->rd_rel->relkind != RELKIND_FOREIGN_TABLE && attnum > 0 &&
+                look_up.begin(table, GetActiveSnapshot(), attnum);
+      if (is_free) {
+        is_free = look_up.has_none_between(steps.datum(last), steps.datum(minute), kMostEntries);
+        look_up.end();
+      }
+    }
+    table_close(table, NoLock);
+  }
+  return is_free;
+}
+
+void PlainBox::go_to_minute() {
+  int64 last, minute;
+  if (!finds_minute(&last, &minute)) return;
+  rows_.range[0].upper = ValueSteps(rows_.density.type(0), -1).at(minute);
+  rows_.range[0].upper_inclusive = false;
 }
 
 // One of several values: points of the range column, or words. Nothing is equal to NULL.
@@ -143,7 +219,8 @@ bool PlainBox::read_list(const PlainBound& b, Oid type, const NullableDatum& val
   points_ = static_cast<double*>(palloc(sizeof(double) * static_cast<Size>(n + 1)));
   for (int i = 0; i < n; ++i) {
     if (values[i].isnull) continue;
-    if (!read_bound(b, of, values[i].value, &points_[point_count_])) return false;
+    double* x = &points_[point_count_];
+    if (!read_bound(b, of, values[i].value, x) || !is_told(*x)) return false;
     ++point_count_;
   }
   std::sort(points_, points_ + point_count_, is_less);
@@ -202,7 +279,7 @@ bool PlainBox::read_passages() {
       return state_.refuse(PlainOutcome::buckets);
     if (!p.before && !p.from) rows_.range[0].empty = true;
     if (p.before == p.from) continue;
-    if (is_beside_a_value(p.place)) return state_.refuse(PlainOutcome::digits);
+    if (!is_told(p.place)) return false;
     narrow(&rows_.range[0], p.from ? BTGreaterEqualStrategyNumber : BTLessStrategyNumber, p.place);
   }
   return true;
@@ -302,7 +379,7 @@ bool PlainBox::read_value(Oid type, const NullableDatum& value, Edges* to) {
   if (value.isnull) return true;
   const PlainBound beside = {0, rows_.density.type(0), 0, false, nullptr, InvalidOid, InvalidOid};
   double x;
-  if (!read_bound(beside, type, value.value, &x)) return false;
+  if (!read_bound(beside, type, value.value, &x) || !is_told(x)) return false;
   if (beyond_) to->reach(x);
   to->add_both(x);
   return true;
@@ -321,7 +398,7 @@ bool PlainBox::read_cut(const PlainCutAt& cut, double first, double last, Edges*
         return state_.refuse(PlainOutcome::buckets);
       bool is_first = true;
       for (const Bucket* b : of_list<const Bucket>(buckets)) {
-        if (!is_first && is_beside_a_value(b->lower)) return state_.refuse(PlainOutcome::digits);
+        if (!is_first && !is_told(b->lower)) return false;
         if (!is_first) to->add({b->lower, false});
         is_first = false;
       }

@@ -13,6 +13,11 @@ class PlainBox {
 
   // Sets rows' range and words. False here and below: refused.
   bool read_bounds();
+  // A day's end as tools send it, 23:59:59.999: whether it is certain that no row lies between it and the
+  // end of its minute. By an index, as of the active snapshot.
+  bool is_free_to_minute();
+  // The range is then as far as there, where cells may end.
+  void go_to_minute();
   // What comparisons of the column's functions leave of the range.
   bool read_passages();
 
@@ -31,7 +36,10 @@ class PlainBox {
  private:
   bool read_bound(const PlainBound& b, Oid type, Datum value, double* x);
   bool read_list(const PlainBound& b, Oid type, const NullableDatum& value);
-  bool is_beside_a_value(double x) const;
+  double value_beside(double x) const;
+  bool is_told(double x);
+  bool narrow_by(const PlainBound& b, double x);
+  bool finds_minute(int64* last, int64* minute) const;
   bool read_ends(bool by_all, double* first, double* last, bool* beyond);
   struct Edge;
   class Edges;

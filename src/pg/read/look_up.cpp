@@ -17,6 +17,7 @@ extern "C" {
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/typcache.h"
 }
 
 namespace kde_pg {
@@ -28,7 +29,7 @@ Oid operator_of(Relation index, StrategyNumber strategy) {
   return get_opfamily_member(index->rd_opfamily[0], type, type, static_cast<int16>(strategy));
 }
 
-bool finds_every_row(Relation index, AttrNumber attnum, const Categories& values) {
+bool finds_every_row(Relation index, AttrNumber attnum, Oid equality, Oid collation) {
   if (index->rd_rel->relam != BTREE_AM_OID || !index->rd_index->indisvalid ||
       index->rd_index->indkey.values[0] != attnum ||
       !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, nullptr))
@@ -37,8 +38,8 @@ bool finds_every_row(Relation index, AttrNumber attnum, const Categories& values
   if (index->rd_index->indcheckxmin &&
       !TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin))
     return false;
-  return index->rd_indcollation[0] == values.collation() &&
-         operator_of(index, BTEqualStrategyNumber) == values.equality();
+  return index->rd_indcollation[0] == collation &&
+         operator_of(index, BTEqualStrategyNumber) == equality;
 }
 
 void set_key(Relation index, StrategyNumber strategy, Datum value, ScanKey key) {
@@ -56,19 +57,30 @@ void set_null_key(int search, ScanKey key) {
 
 bool LookUp::begin(Relation table, Snapshot snapshot, AttrNumber attnum, Categories* values) {
   values_ = values;
+  return open(table, snapshot, attnum, values->equality(), values->collation(), 1);
+}
+
+bool LookUp::begin(Relation table, Snapshot snapshot, AttrNumber attnum) {
+  const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(table), attnum - 1);
+  const Oid equality = lookup_type_cache(of->atttypid, TYPECACHE_EQ_OPR)->eq_opr;
+  return open(table, snapshot, attnum, equality, of->attcollation, 2);
+}
+
+bool LookUp::open(Relation table, Snapshot snapshot, AttrNumber attnum, Oid equality,
+                  Oid collation, int keys) {
   attnum_ = attnum;
   index_ = nullptr;
   List* indexes = RelationGetIndexList(table);
   ListCell* cell;
   foreach (cell, indexes) {
     index_ = index_open(lfirst_oid(cell), AccessShareLock);
-    if (finds_every_row(index_, attnum, *values)) break;
+    if (finds_every_row(index_, attnum, equality, collation)) break;
     index_close(index_, AccessShareLock);
     index_ = nullptr;
   }
   list_free(indexes);
   if (index_ == nullptr) return false;
-  scan_ = begin_index_scan(table, index_, snapshot, 1);
+  scan_ = begin_index_scan(table, index_, snapshot, keys);
   slot_ = table_slot_create(table, nullptr);
   each_ = AllocSetContextCreate(CurrentMemoryContext, "kde_aqp look-up", ALLOCSET_SMALL_SIZES);
   return true;
@@ -106,6 +118,17 @@ bool LookUp::number_values(Size most) {
     set_key(index_, beyond, values_->value(number), &key);
     index_rescan(scan_, &key, 1, nullptr, 0);
   }
+  return true;
+}
+
+bool LookUp::has_none_between(Datum beyond, Datum before, Size most) {
+  ScanKeyData key[2];
+  set_key(index_, BTGreaterStrategyNumber, beyond, &key[0]);
+  set_key(index_, BTLessStrategyNumber, before, &key[1]);
+  index_rescan(scan_, key, 2, nullptr, 0);
+  bool seen;
+  for (Size visited = 0; next(&seen);)
+    if (seen || ++visited > most) return false;
   return true;
 }
 

@@ -21,6 +21,12 @@ class LookUp {
   // table: locked by the caller, with rows of its own. values: of its column. False: there is no
   // such index, and nothing to end. Runs as the current user, as a scan does.
   bool begin(Relation table, Snapshot snapshot, AttrNumber attnum, Categories* values);
+  // Of a column that is compared as its type is by itself.
+  bool begin(Relation table, Snapshot snapshot, AttrNumber attnum);
+
+  // Whether no row that is seen has a value beyond one and before the other, begun without values.
+  // False, too: there are more than `most` entries.
+  bool has_none_between(Datum beyond, Datum before, Size most);
 
   // Numbers the values of the rows seen that are not NULL, each by one descent of the index (a
   // loose index scan). False: it took more than `most` entries, and some may have no number.
@@ -33,6 +39,8 @@ class LookUp {
   void end();
 
  private:
+  bool open(Relation table, Snapshot snapshot, AttrNumber attnum, Oid equality, Oid collation,
+            int keys);
   // The next entry's row into slot_; seen: whether the snapshot sees one. False: none is left.
   bool next(bool* seen);
 

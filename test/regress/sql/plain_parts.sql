@@ -203,3 +203,43 @@ SELECT count(*) AS outside, count(*) FILTER (WHERE x NOT IN (1, 19000)) AS other
 SET kde_aqp.approximate = 'all';
 SELECT :outside BETWEEN approx_lower(count(*)) AND approx_upper(count(*)) AS held, approx_lower(count(*)) < approx_upper(count(*)) AS by_the_sample,
   :others BETWEEN approx_lower(count(*) FILTER (WHERE x NOT IN (1, 19000))) AND approx_upper(count(*) FILTER (WHERE x NOT IN (1, 19000))) AS held FROM thick WHERE x < 4000 OR x > 12000;
+RESET kde_aqp.approximate;
+SET TimeZone = 'UTC';
+-- A day's end as tools send it, within a cell: whether a group has a row there is not known, but by an index that
+-- tells of none up to midnight, as of now.
+RESET kde_aqp.approximate_error;
+SET kde_aqp.density_bytes = '16kB';
+CREATE TABLE till AS SELECT timestamptz '2026-01-01 00:00+00' + i * interval '127.7 seconds' + (hashint4(i) % 300000) * interval '0.731 milliseconds' AS at, i % 150 AS shop, (i % 50)::numeric(10,2) AS amount FROM generate_series(1, 60000) AS i;
+ALTER TABLE till ALTER at SET NOT NULL;
+CREATE INDEX ON till(at) WHERE shop > 0;
+VACUUM ANALYZE till;
+SELECT (kde_fit('till', 'at', sample_rows => -1, measures => 'amount', group_by => 'shop')).rows;
+SELECT kde_set_plain_sql('till.at by (shop)', true);
+CREATE FUNCTION of_days(most text) RETURNS text LANGUAGE sql AS $$
+SELECT answered_by(format('SELECT shop, at::date AS day, count(*), sum(amount) FROM till WHERE at BETWEEN ''2026-01-03'' AND %L GROUP BY 1, 2', most)) $$;
+SELECT of_days('2026-01-21 23:59:59.999'), of_days('2026-01-21 23:59:59.999999');
+CREATE INDEX ON till(at);
+SELECT of_days(e) FROM unnest('{2026-01-21 23:59:59.999,2026-01-21 23:59:59,2026-01-21 23:59:58.5,1999-12-31 23:59:59}'::text[]) AS e;
+INSERT INTO till VALUES ('2026-01-21 23:59:59.9995', 200, 7), ('2026-01-20 12:00', 7, 7);
+SELECT of_days(e) FROM unnest('{2026-01-21 23:59:59.999,2026-01-21 23:59:59.9995,2026-01-20 23:59:59.999}'::text[]) AS e;
+DELETE FROM till WHERE shop = 200;
+SELECT of_days('2026-01-21 23:59:59.999');
+-- Of a table that inherits from it, too.
+CREATE TABLE more_till() INHERITS (till);
+INSERT INTO more_till VALUES ('2026-01-20 12:00', 7, 7);
+SELECT of_days('2026-01-21 23:59:59.999');
+CREATE INDEX ON more_till(at);
+SELECT of_days('2026-01-21 23:59:59.999');
+RESET kde_aqp.density_bytes;
+-- Of times by the minute such an end is taken for midnight, and is before it.
+CREATE TABLE minutely AS SELECT timestamptz '2026-01-01 00:00+00' + i % 20000 * interval '1 minute' AS at FROM generate_series(1, 40000) AS i;
+ALTER TABLE minutely ALTER at SET NOT NULL;
+VACUUM ANALYZE minutely;
+SELECT (kde_fit('minutely', 'at', sample_rows => -1)).rows;
+SELECT kde_set_plain_sql('minutely.at', true);
+SELECT c, answered_by('SELECT at::date AS day, count(*) FROM minutely WHERE at ' || c || ' GROUP BY 1') FROM unnest(ARRAY[$$<= '2026-01-05 23:59:59.99'$$,
+  $$< '2026-01-05 23:59:59.999999'$$, $$> '2026-01-05 23:59:59.99'$$, $$>= '2026-01-05 23:59:59.99'$$, $$<= '2026-01-05 00:00:00.01'$$, $$> '2026-01-05 00:00:00.01'$$,
+  $$= '2026-01-05 00:00:00.01'$$]) AS c;
+INSERT INTO minutely VALUES ('2026-01-05 23:59:59.995'), ('2026-01-06');
+SELECT answered_by($$SELECT at::date AS day, count(*) FROM minutely WHERE at <= '2026-01-05 23:59:59.99' GROUP BY 1$$),
+  answered_by($$SELECT at::date AS day, count(*) FROM minutely WHERE at > '2026-01-05 23:59:59.99' GROUP BY 1$$);
