@@ -101,7 +101,8 @@ Node* PlainReader::open_group(const DensityKey& key, Node* node, PlainQuery* out
   else
     named.text = text_of(node);
   const int i = group_of(key, named, out);
-  if (i < 0 || !is_equal_image(named.type, named.collation) || !reads_back(named.type))
+  const int32 typmod = named.attnum != 0 ? exprTypmod(node) : -1;
+  if (i < 0 || !is_equal_image(named.type, typmod, named.collation) || !reads_back(named.type))
     return nullptr;
   if (out->group[i] == nullptr) out->group[i] = node;
   if (!equal(out->group[i], node)) return nullptr;

@@ -70,6 +70,7 @@ bool is_sure(Work work) {
 
 bool PlainBox::read_bounds() {
   for (kde::Range& r : rows_.range) r = kde::Range();
+  point_count_ = 0;
   bool empty = false;
   for (int i = 0, v = 0; i < plan_.bounds; ++i) {
     const PlainBound& b = plan_.bound[i];
@@ -149,12 +150,9 @@ bool PlainBox::narrow_by(const PlainBound& b, double x) {
 
 // Whether the range ends, at the last of its values, less than a second before a minute does.
 bool PlainBox::finds_minute(int64* last, int64* minute) const {
-  const kde::ValueType type = rows_.density.type(0);
   const kde::Range& r = rows_.range[0];
-  if ((type != kde::ValueType::timestamp && type != kde::ValueType::timestamptz) || r.empty ||
-      r.upper_unbounded || !r.upper_inclusive || !std::isfinite(r.upper))
-    return false;
-  *last = ValueSteps(type, -1).nearest(r.upper);
+  if (r.empty || r.upper_unbounded || !r.upper_inclusive || !std::isfinite(r.upper)) return false;
+  *last = ValueSteps(rows_.density.type(0), -1).nearest(r.upper);
   const int64 after = *last % USECS_PER_MINUTE;
   *minute = *last - after + (after < 0 ? 0 : USECS_PER_MINUTE);
   return *minute - *last <= USECS_PER_SEC;
@@ -165,11 +163,13 @@ bool PlainBox::is_free_to_minute() {
   constexpr Size kMostEntries = 1000;
   const KeyColumn& column = plan_.key.column[0];
   int64 last, minute;
-  if (plan_.key.columns > 1 || column.attnum <= 0 ||
+  const kde::ValueType type = rows_.density.type(0);
+  if ((type != kde::ValueType::timestamp && type != kde::ValueType::timestamptz) ||
+      plan_.key.columns > 1 || column.attnum <= 0 ||
       (rows_.density.one_column->flags & kde::kEveryRowRead) == 0 || !read_bounds() ||
       !finds_minute(&last, &minute))
     return false;
-  const ValueSteps steps(rows_.density.type(0), -1);
+  const ValueSteps steps(type, -1);
   List* leaves = find_all_inheritors(plan_.key.relation, NoLock, nullptr);
   bool is_free = list_length(leaves) <= kMostLeaves;
   for (const Oid leaf : oids(leaves)) {

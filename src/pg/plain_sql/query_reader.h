@@ -186,7 +186,7 @@ class PlainReader {
 bool reads_back(Oid type);
 // Whether values that are the same group are the same in every respect, so that any condition holds
 // for all of a group's rows or for none.
-bool is_equal_image(Oid type, Oid collation);
+bool is_equal_image(Oid type, int32 typmod, Oid collation);
 // Whether it is not the same for all rows that are alike, or cannot be evaluated by itself.
 bool varies(Node* node);
 

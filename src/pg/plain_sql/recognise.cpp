@@ -154,9 +154,11 @@ bool reads_back(Oid type) {
   }
 }
 
-bool is_equal_image(Oid type, Oid collation) {
-  // But for blanks at the end, of which values of no length of their own may have any number.
-  if (type == BPCHAROID) return false;
+bool is_equal_image(Oid type, int32 typmod, Oid collation) {
+  // But for blanks at the end, of which values of no length of their own may have any number; with one
+  // all are padded to it.
+  if (type == BPCHAROID && typmod < static_cast<int32>(VARHDRSZ)) return false;
+  if (type == BPCHAROID) type = TEXTOID;
   const TypeCacheEntry* of = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
   if (!OidIsValid(of->btree_opf)) return false;
   const Oid input = of->btree_opintype;

@@ -243,3 +243,13 @@ SELECT c, answered_by('SELECT at::date AS day, count(*) FROM minutely WHERE at '
 INSERT INTO minutely VALUES ('2026-01-05 23:59:59.995'), ('2026-01-06');
 SELECT answered_by($$SELECT at::date AS day, count(*) FROM minutely WHERE at <= '2026-01-05 23:59:59.99' GROUP BY 1$$),
   answered_by($$SELECT at::date AS day, count(*) FROM minutely WHERE at > '2026-01-05 23:59:59.99' GROUP BY 1$$);
+-- Groups by char(n) are compared without the blanks at their end, and have them.
+CREATE TABLE padded AS SELECT i % 1000 AS x, ('{paid,open,ab,"ä",""}'::text[])[1 + i % 5]::char(5) AS status, ('{a,"a ",b}'::text[])[1 + i % 3]::bpchar AS loose FROM generate_series(1, 20000) AS i;
+ALTER TABLE padded ALTER x SET NOT NULL;
+VACUUM ANALYZE padded;
+SELECT count((kde_fit('padded', 'x', sample_rows => -1, group_by => g)).rows) AS fitted FROM unnest('{status,loose}'::text[]) AS g;
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE name LIKE 'padded%';
+SELECT answered_by('SELECT ' || q) AS by, q FROM unnest(ARRAY[$$count(*) FROM padded WHERE status = 'paid' AND x < 100$$, $$count(*) FROM padded WHERE status <> 'paid  '$$,
+  $$count(*) FROM padded WHERE status IN ('paid', 'ab   ', '')$$, $$count(*) FROM padded WHERE status LIKE 'pai_'$$, $$count(*) FROM padded WHERE status LIKE 'pai__'$$,
+  $$count(*) FROM padded WHERE status = 'ä '::text$$, $$count(*) FROM padded WHERE status::text = 'ä'$$, $$status || '|' AS s, octet_length(status) AS o, min(x) FROM padded WHERE status > 'b' GROUP BY 1, 2$$,
+  $$count(DISTINCT status) FROM padded$$, $$loose, count(*) FROM padded WHERE x < 5 GROUP BY 1$$, $$count(*) FROM padded WHERE loose = 'a'$$]) AS q;
