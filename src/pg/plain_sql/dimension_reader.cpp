@@ -242,11 +242,15 @@ bool are_in_scan(const RelOptInfo* rel, const List* clauses) {
   return true;
 }
 
-// An equality of a column of a dimension with what is known before it, by hashes.
+// An equality of a column of a dimension with what is known before it, by hashes; also one by which NULLs
+// are the same, IS NOT DISTINCT FROM.
 bool read_lookup(const PlainDimension& of, const Bitmapset* known, Node* clause, DimensionKey* key,
                  Expr** lookup) {
-  if (!IsA(clause, OpExpr) || list_length(castNode(OpExpr, clause)->args) != 2) return false;
-  const auto* op = castNode(OpExpr, clause);
+  const bool is_not = is_notclause(clause);
+  if (is_not) clause = reinterpret_cast<Node*>(get_notclausearg(clause));
+  const bool is_equality = is_not ? IsA(clause, DistinctExpr) : IsA(clause, OpExpr);
+  const auto* op = reinterpret_cast<const OpExpr*>(clause);
+  if (!is_equality || list_length(op->args) != 2) return false;
   for (const int side : {1, 0}) {
     Node* column = without_relabel(static_cast<Node*>(list_nth(op->args, side)));
     auto* other = static_cast<Node*>(list_nth(op->args, 1 - side));
@@ -260,7 +264,7 @@ bool read_lookup(const PlainDimension& of, const Bitmapset* known, Node* clause,
         !get_op_hash_functions(equal, &left, &right) ||
         !get_compatible_hash_operators(equal, &left, &right))
       continue;
-    *key = {place, equal, op->inputcollid};
+    *key = {place, equal, op->inputcollid, is_not};
     *lookup = reinterpret_cast<Expr*>(other);
     return true;
   }

@@ -10,8 +10,6 @@ extern "C" {
 #include "utils/lsyscache.h"
 }
 
-#include <algorithm>
-
 namespace kde_pg {
 
 namespace {
@@ -22,8 +20,11 @@ FmgrInfo* function(Oid id) {
   return out;
 }
 
-bool is_any(const bool* nulls, const HashedValue* of, int n) {
-  return std::any_of(of, of + n, [nulls](const HashedValue& one) { return nulls[one.place]; });
+// Whether nothing is the same as one of them, as it is NULL.
+bool is_alone(const DimensionPlan& plan, const HashedValue* of, const bool* nulls) {
+  for (int k = 0; k < plan.keys; ++k)
+    if (nulls[of[k].place] && !plan.key[k].has_nulls) return true;
+  return false;
 }
 
 }  // namespace
@@ -72,8 +73,7 @@ bool DimensionRows::read_one(int i, const char** why) {
     MemoryContextSwitchTo(caller);
     if (TupIsNull(slot)) return true;
     slot_getallattrs(slot);
-    // Nothing is equal to NULL.
-    if (is_any(slot->tts_isnull, table.own, of.keys)) continue;
+    if (is_alone(of, table.own, slot->tts_isnull)) continue;
     const uint32 hash = hash_of(table.own, of.keys, slot->tts_values, slot->tts_isnull);
     const auto same = [&](const Row& row) {
       return is_same(table.own, of.keys, row.values, row.nulls, slot->tts_values, slot->tts_isnull);
@@ -116,12 +116,14 @@ bool DimensionRows::read(const char** why) {
 const DimensionRows::Row* DimensionRows::find(int i) const {
   const DimensionPlan& of = plan_[i];
   const Table& table = table_[i];
-  if (is_any(table.nulls, table.looked_up, of.keys)) return nullptr;
+  if (is_alone(of, table.looked_up, table.nulls)) return nullptr;
   const auto same = [&](const Row& row) {
     for (int k = 0; k < of.keys; ++k) {
       const HashedValue& with = table.looked_up[k];
-      if (!DatumGetBool(FunctionCall2Coll(with.equal, with.collation, table.values[k],
-                                          row.values[of.key[k].column])))
+      const int own = of.key[k].column;
+      if (table.nulls[k] != row.nulls[own]) return false;
+      if (!table.nulls[k] && !DatumGetBool(FunctionCall2Coll(with.equal, with.collation,
+                                                             table.values[k], row.values[own])))
         return false;
     }
     return true;

@@ -39,8 +39,8 @@ List* write_dimensions(const PlainQuery& q) {
     List* numbers = list_make3_int(static_cast<int>(of->join), static_cast<int>(of->relation),
                                    list_length(of->columns()));
     for (const DimensionKey* key : of_list<const DimensionKey>(of->keys))
-      for (const int n :
-           {key->column, static_cast<int>(key->equal), static_cast<int>(key->collation)})
+      for (const int n : {key->column, static_cast<int>(key->equal),
+                          static_cast<int>(key->collation), key->has_nulls ? 1 : 0})
         numbers = lappend_int(numbers, n);
     out = lappend(out, list_make3(makeString(copy_of(of->name)), numbers, lfirst(lookups)));
   }
@@ -92,8 +92,8 @@ void read_dimensions(const List* from, PlainPlan* out) {
     auto* key =
         static_cast<DimensionKey*>(palloc(sizeof(DimensionKey) * static_cast<Size>(to.keys + 1)));
     for (int k = 0; k < to.keys; ++k) {
-      const auto at = [&](int field) { return list_nth_int(numbers, 3 * (k + 1) + field); };
-      key[k] = {at(0), static_cast<Oid>(at(1)), static_cast<Oid>(at(2))};
+      const auto at = [&](int field) { return list_nth_int(numbers, 3 + 4 * k + field); };
+      key[k] = {at(0), static_cast<Oid>(at(1)), static_cast<Oid>(at(2)), at(3) != 0};
     }
     to.key = key;
     out->dimension_columns += to.columns;

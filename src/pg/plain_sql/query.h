@@ -103,6 +103,7 @@ enum class PlainJoin { inner, left, semi, anti };
 struct DimensionKey {
   int column;
   Oid equal, collation;
+  bool has_nulls;  // NULL is the same as NULL
 };
 
 // A table that the query's is joined with.

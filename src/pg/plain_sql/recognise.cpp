@@ -370,10 +370,12 @@ bool PlainReader::is_bounded(const DensityKey& key, const PlainQuery& query) con
     is = is || is_null_where_column_is(key, condition);
   ListCell *cell, *lookups;
   forboth(cell, query.dimensions, lookups, query.lookups) {
-    const PlainJoin join = static_cast<const PlainDimension*>(lfirst(cell))->join;
-    for (const Expr* lookup : of_list<const Expr>(static_cast<const List*>(lfirst(lookups))))
-      is = is || ((join == PlainJoin::inner || join == PlainJoin::semi) &&
-                  is_null_where_column_is(key, lookup));
+    const auto* of = static_cast<const PlainDimension*>(lfirst(cell));
+    ListCell *by, *lookup;
+    forboth(by, of->keys, lookup, static_cast<List*>(lfirst(lookups))) is =
+        is || ((of->join == PlainJoin::inner || of->join == PlainJoin::semi) &&
+               !static_cast<const DimensionKey*>(lfirst(by))->has_nulls &&
+               is_null_where_column_is(key, static_cast<const Expr*>(lfirst(lookup))));
   }
   return is;
 }

@@ -147,6 +147,25 @@ SELECT answered_by(query), query FROM unnest(ARRAY[
   'SELECT s.country, count(*) FROM ride r JOIN store s ON r.store_id = s.id WHERE s.id = 5 AND s.city = ''city 5'' GROUP BY 1',
   'WITH big AS (SELECT * FROM store WHERE size > 3) SELECT big.city, sum(r.fare) FROM ride r JOIN big ON big.id = r.store_id GROUP BY 1',
   'SELECT city, n FROM store s, LATERAL (SELECT count(*) AS n FROM ride r JOIN product p ON p.id = r.product_id WHERE r.store_id = s.id AND p.price > s.size) AS l']) AS query;
+-- By IS NOT DISTINCT FROM NULL joins NULL: of one row, of two, of a column whose density has none.
+CREATE TABLE numbered AS SELECT nullif(i, 3) AS id, 'n' || i % 3 AS name FROM generate_series(0, 12) AS i;
+CREATE TABLE sparse AS SELECT nullif(i % 20, 7) AS x, i % 3 AS k FROM generate_series(1, 2000) AS i;
+VACUUM ANALYZE numbered, sparse;
+SELECT (kde_fit('sparse', 'x', sample_rows => -1)).rows;
+SELECT kde_set_plain_sql('sparse.x', true);
+CREATE TABLE by_null(query text);
+INSERT INTO by_null SELECT unnest(ARRAY[
+  'SELECT p.kind, count(*), sum(fare) FROM ride r JOIN product p ON p.id IS NOT DISTINCT FROM nullif(r.product_id, 3) GROUP BY 1',
+  'SELECT n.name, count(*), count(n.id) FROM ride r LEFT JOIN numbered n ON r.store_id IS NOT DISTINCT FROM n.id WHERE r.at >= ''2026-02-01'' GROUP BY 1',
+  'SELECT count(*) FROM ride r WHERE EXISTS (SELECT FROM numbered n WHERE NOT n.id IS DISTINCT FROM r.store_id)',
+  'SELECT count(*) FROM ride r WHERE NOT EXISTS (SELECT FROM numbered n WHERE n.id IS NOT DISTINCT FROM r.store_id)',
+  'SELECT k.month, count(*) FROM ride r JOIN calendar k ON k.day IS NOT DISTINCT FROM r.at::date GROUP BY 1',
+  'SELECT count(*) FROM ride r JOIN numbered n ON n.id IS DISTINCT FROM r.store_id',
+  'SELECT n.name, count(*) FROM sparse s JOIN numbered n ON n.id = s.x GROUP BY 1',
+  'SELECT n.name, count(*) FROM sparse s JOIN numbered n ON n.id IS NOT DISTINCT FROM s.x GROUP BY 1']);
+SELECT answered_by(query), query FROM by_null;
+INSERT INTO numbered VALUES (NULL, 'n3');
+SELECT answered_by(query), query FROM by_null WHERE query LIKE '%numbered%store%';
 -- A dimension takes no more memory than a hash of the server's own.
 CREATE TABLE wide AS SELECT i AS id, repeat('-', 1000 + i % 3) AS note FROM generate_series(1, 250) AS i;
 SET work_mem = '64kB';
