@@ -1,11 +1,23 @@
 // kde_explain_query(): which densities may answer a query of plain SQL, and why the others do not.
-// The query is planned as plain SQL is, with a demand of its own (plain_sql/demand.h). Texts may have
-// parameters, as those of kde_advise() do.
+// The query is planned as plain SQL is, with a demand of its own (plain_sql/demand.h); and once more as a session
+// would that asks for densities, whose nodes then decide, without a row read of what they answer. Texts may
+// have parameters, as those of kde_advise() do: of these that is not known.
 #include "pg/advise/advise_statement.h"
 #include "pg/advise/advise_text.h"
 #include "pg/base/subtransaction.h"
+#include "pg/base/tree_walk.h"
+#include "pg/catalog/privileges.h"
+#include "pg/plain_sql/custom_node.h"
 #include "pg/plain_sql/demand.h"
 #include "pg/values/result_set.h"
+
+extern "C" {
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "tcop/dest.h"
+#include "tcop/tcopprot.h"
+#include "utils/snapmgr.h"
+}
 
 namespace kde_pg {
 
@@ -33,6 +45,49 @@ Query* as_query(const char* text) {
   return with_bucket_constants(linitial_node(Query, queries));
 }
 
+// Of a density that the plan asks: that it does not answer.
+void note_obstacle(const DensityKey& key, const char* obstacle, List* reasons) {
+  if (!is_readable(key)) return;
+  const char* name = density_name(key);
+  for (PlainReason* r : of_list<PlainReason>(reasons)) {
+    if (!r->answers || r->relation != key.relation || r->density == nullptr ||
+        strcmp(r->density, name) != 0 || strcmp(r->filter == nullptr ? "" : r->filter, key.filter) != 0)
+      continue;
+    r->answers = false;
+    r->why = psprintf("would answer, but: %s", obstacle);
+    return;
+  }
+}
+
+// Nothing beneath a node is asked where it answers, and of what depends on other rows nothing is known.
+bool try_node(PlanState* node, void* reasons) {
+  if (node == nullptr) return false;
+  if (!is_plain_node(node->plan))
+    return planstate_tree_walker(node, as_walker(try_node), reasons);
+  if (!bms_is_empty(node->plan->allParam)) return false;
+  const DensityKey* density;
+  const char* obstacle = obstacle_to_plain_node(node, &density);
+  if (obstacle != nullptr) note_obstacle(*density, obstacle, static_cast<List*>(reasons));
+  return false;
+}
+
+void try_plan(Query* query, const char* text, List* reasons) {
+  const int nest = NewGUCNestLevel();
+  (void)set_config_option("kde_aqp.approximate", "all", PGC_USERSET, PGC_S_SESSION,
+                          GUC_ACTION_SAVE, true, 0, false);
+  query->queryId = 0;  // no statement of anybody's
+  QueryDesc* run = CreateQueryDesc(plan_query(query, text), text, GetActiveSnapshot(),
+                                   InvalidSnapshot, None_Receiver, nullptr, nullptr, 0);
+  ExecutorStart(run, 0);
+  (void)try_node(run->planstate, reasons);
+  for (PlanState* subplan : of_list<PlanState>(run->estate->es_subplanstates))
+    (void)try_node(subplan, reasons);
+  ExecutorFinish(run);
+  ExecutorEnd(run);
+  FreeQueryDesc(run);
+  AtEOXact_GUC(true, nest);
+}
+
 }  // namespace
 
 }  // namespace kde_pg
@@ -49,7 +104,11 @@ Datum kde_explain_query(PG_FUNCTION_ARGS) {
   PlainDemand demand;
   demand.of_subqueries = true;
   check_may_run(query);
+  auto* again = static_cast<Query*>(copyObjectImpl(query));
   (void)plan_demanded(&demand, query, asked);
+  // What raises an error when it begins is for the statement itself to tell.
+  if (demand.found && strchr(asked, '$') == nullptr)
+    (void)without_error([&] { try_plan(again, asked, demand.reasons); });
   PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted"};
   if (demand.reasons == NIL) demand.reasons = list_make1(&none);
   for (const PlainReason* r : of_list<const PlainReason>(demand.reasons)) {

@@ -5,16 +5,19 @@
 
 extern "C" {
 #include "access/transam.h"
+#include "nodes/execnodes.h"
 }
 
 namespace kde_pg {
 
 using TreeWalker = bool (*)(Node*, void*);
 using TreeMutator = Node* (*)(Node*, void*);
+using StateWalker = bool (*)(PlanState*, void*);
 
 #if PG_VERSION_NUM >= 160000
 inline TreeWalker as_walker(TreeWalker walker) { return walker; }
 inline TreeMutator as_mutator(TreeMutator mutator) { return mutator; }
+inline StateWalker as_walker(StateWalker walker) { return walker; }
 #else
 // By way of a type that any function may be cast to.
 inline auto as_walker(TreeWalker walker) {
@@ -22,6 +25,9 @@ inline auto as_walker(TreeWalker walker) {
 }
 inline auto as_mutator(TreeMutator mutator) {
   return reinterpret_cast<Node* (*)()>(reinterpret_cast<void (*)()>(mutator));
+}
+inline auto as_walker(StateWalker walker) {
+  return reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker));
 }
 #endif
 

@@ -2,7 +2,7 @@
 // exact plan beneath it (second_plan.h).
 #pragma once
 
-#include "pg/base/pg.h"
+#include "pg/catalog/density_key.h"
 
 extern "C" {
 #include "nodes/execnodes.h"
@@ -24,6 +24,9 @@ bool is_plain_node(const Plan* plan);
 bool has_dimensions(const Plan* plan);
 // Whether the density answers, of which nothing is said yet.
 bool decide_plain_node(PlanState* node);
+// The same of a node that is not to run: why not, and by which density; null: one answers, or the session
+// does not ask.
+const char* obstacle_to_plain_node(PlanState* node, const DensityKey** density);
 // By NOTICE, in kde_plain_sql, to the demand.
 void say_of_plain_node(PlanState* node);
 

@@ -638,15 +638,19 @@ const char* sign_of(int strategy) {
   return kSigns[strategy];
 }
 
+// Null: none was asked.
+const ScanPart* unanswered_part(const ScanState* s) {
+  for (const ScanPart* part : of_list<const ScanPart>(s->parts))
+    if (part->asked && part->answers.outcome != PlainOutcome::answered) return part;
+  return nullptr;
+}
+
 // Why the exact plan ran; of several densities the one is named that did not answer.
 const char* reason_of(const ScanState* s) {
   const char* detail = s->answers.detail;
   const char* why = detail != nullptr ? detail : describe(s->answers.outcome);
-  if (list_length(s->parts) == 1) return why;
-  for (const ScanPart* part : of_list<const ScanPart>(s->parts))
-    if (part->asked && part->answers.outcome != PlainOutcome::answered)
-      return psprintf("%s: %s", name_of(*part, display_name), why);
-  return why;
+  const ScanPart* part = list_length(s->parts) > 1 ? unanswered_part(s) : nullptr;
+  return part != nullptr ? psprintf("%s: %s", name_of(*part, display_name), why) : why;
 }
 
 // Whether rows are counted that changed, as they are not read.
@@ -812,6 +816,17 @@ bool decide_plain_node(PlanState* node) {
   ScanState* s = state_of(castNode(CustomScanState, node));
   decide(s);
   return is_answered(s);
+}
+
+const char* obstacle_to_plain_node(PlanState* node, const DensityKey** density) {
+  ScanState* s = state_of(castNode(CustomScanState, node));
+  decide(s);
+  const PlainOutcome outcome = s->answers.outcome;
+  if (is_answered(s) || outcome == PlainOutcome::off || outcome == PlainOutcome::nested)
+    return nullptr;
+  const ScanPart* part = unanswered_part(s);
+  *density = part != nullptr ? &part->plan->key : &plan_in(list_head(s->parts)).key;
+  return pstrdup(s->answers.detail != nullptr ? s->answers.detail : describe(outcome));
 }
 
 void say_of_plain_node(PlanState* node) { say(state_of(castNode(CustomScanState, node))); }

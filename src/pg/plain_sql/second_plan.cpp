@@ -408,17 +408,9 @@ PlannedStmt* exact_in(const Plan* plan) {
       lsecond(reinterpret_cast<const CustomScan*>(plan)->custom_private));
 }
 
-#if PG_VERSION_NUM >= 160000
-auto as_state_walker(bool (*walker)(PlanState*, void*)) { return walker; }
-#else
-auto as_state_walker(bool (*walker)(PlanState*, void*)) {
-  return reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker));
-}
-#endif
-
 // Initial plans come before the nodes that have their values.
 bool does_not_answer(PlanState* node, void* context) {
-  if (planstate_tree_walker(node, as_state_walker(does_not_answer), context)) return true;
+  if (planstate_tree_walker(node, as_walker(does_not_answer), context)) return true;
   auto** last = static_cast<PlanState**>(context);
   if (!is_plain_node(node->plan)) return false;
   *last = node;
@@ -427,7 +419,7 @@ bool does_not_answer(PlanState* node, void* context) {
 
 bool say_of_node(PlanState* node, void* context) {
   if (is_plain_node(node->plan)) say_of_plain_node(node);
-  return planstate_tree_walker(node, as_state_walker(say_of_node), context);
+  return planstate_tree_walker(node, as_walker(say_of_node), context);
 }
 
 struct Decision {

@@ -220,6 +220,12 @@ SELECT answered_by(format('SELECT shop, at::date AS day, count(*), sum(amount) F
 SELECT of_days('2026-01-21 23:59:59.999'), of_days('2026-01-21 23:59:59.999999');
 CREATE INDEX ON till(at);
 SELECT of_days(e) FROM unnest('{2026-01-21 23:59:59.999,2026-01-21 23:59:59,2026-01-21 23:59:58.5,1999-12-31 23:59:59}'::text[]) AS e;
+-- That is told without running it, too, of each query of a statement; but not of what it depends on rows for.
+CREATE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE sql AS $$SELECT concat_ws(', ', density, answers, reason) FROM kde_explain_query(query)$$;
+SELECT explained(format('SELECT shop, count(*) FROM till WHERE at < %L GROUP BY 1', e)) FROM unnest('{2026-01-21,2026-01-21 23:30}'::text[]) AS e;
+SELECT explained($$SELECT (SELECT count(*) FROM till WHERE at < '2026-01-21 23:30' AND shop = 3), sum(amount) FROM till WHERE at < '2026-01-21' AND shop = 3$$);
+SELECT explained($$SELECT shop, count(*) FROM till WHERE at < '2026-01-21 23:30' AND shop < (SELECT 3) GROUP BY 1$$);
+SELECT explained($$SELECT shop, count(*) FROM till WHERE at < $1 GROUP BY 1$$);
 INSERT INTO till VALUES ('2026-01-21 23:59:59.9995', 200, 7), ('2026-01-20 12:00', 7, 7);
 SELECT of_days(e) FROM unnest('{2026-01-21 23:59:59.999,2026-01-21 23:59:59.9995,2026-01-20 23:59:59.999}'::text[]) AS e;
 DELETE FROM till WHERE shop = 200;
