@@ -109,7 +109,7 @@ Datum kde_explain_query(PG_FUNCTION_ARGS) {
   // What raises an error when it begins is for the statement itself to tell.
   if (demand.found && strchr(asked, '$') == nullptr)
     (void)without_error([&] { try_plan(again, asked, demand.reasons); });
-  PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted"};
+  PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted", nullptr};
   if (demand.reasons == NIL) demand.reasons = list_make1(&none);
   for (const PlainReason* r : of_list<const PlainReason>(demand.reasons)) {
     rows.put(Field(OidIsValid(r->relation), r->relation), r->density, r->filter, r->answers,

@@ -21,8 +21,8 @@ namespace {
 // Executors and utility commands that are at work, and planners.
 int running = 0, planning = 0;
 PlanningWatch* watching = nullptr;
-// Of those: that keep a query's rows, or change others.
-int keeping = 0;
+// Of those: that keep a query's rows, or change others; that explain.
+int keeping = 0, explaining = 0;
 // The begin of the client's statement in which the library was loaded: what of it had begun by then
 // is not known. 0: of none.
 TimestampTz loaded_in = 0;
@@ -148,8 +148,10 @@ void process(PlannedStmt* statement, Arguments... arguments) {
   Node* command = statement->utilityStmt;
   const int nested = shows_a_query(command) ? 0 : 1;
   const int kept = keeps_rows(command) ? 1 : 0;
+  const int explained = IsA(command, ExplainStmt) ? 1 : 0;
   running += nested;
   keeping += kept;
+  explaining += explained;
   PG_TRY();
   {
     if (next_utility != nullptr)
@@ -161,6 +163,7 @@ void process(PlannedStmt* statement, Arguments... arguments) {
   {
     running -= nested;
     keeping -= kept;
+    explaining -= explained;
   }
   PG_END_TRY();
 }
@@ -208,6 +211,8 @@ void run_nested(void (*what)(void* argument), void* argument) {
   { --running; }
   PG_END_TRY();
 }
+
+bool is_explaining() { return explaining > 0; }
 
 bool is_of_other_node() {
   static const char kCitus[] = "citus_internal ";

@@ -21,6 +21,9 @@ bool is_beginning_client_statement();
 bool is_planning_to_keep_rows();
 bool is_beginning_to_keep_rows();
 
+// Whether EXPLAIN has a statement planned, or run.
+bool is_explaining();
+
 // Planners at work, one within another.
 int planning_depth();
 

@@ -114,13 +114,16 @@ bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   }
   Path* exact = cheapest(output->pathlist);
   if (exact == nullptr) return false;
-  const List* queries = plain_queries_of(
-      root, input, output->reltarget, reinterpret_cast<List*>(root->parse->havingQual),
-      demand != nullptr, demand != nullptr ? &demand->reasons : nullptr);
+  List* others = NIL;
+  List** reasons = demand != nullptr ? &demand->reasons : is_explaining() ? &others : nullptr;
+  const List* queries =
+      plain_queries_of(root, input, output->reltarget,
+                       reinterpret_cast<List*>(root->parse->havingQual), demand != nullptr, reasons);
   if (queries == NIL) return false;
   auto* parts = makeNode(CustomScan);
   const auto& first = *static_cast<const PlainQuery*>(linitial(queries));
   write_plain_plans(queries, demand != nullptr, planned_leaves(root, first.table), parts);
+  if (others != NIL) write_others(queries, others, parts);
   auto* path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
   path->path.parent = output;
@@ -680,6 +683,26 @@ void explain_answer(const PlainAnswers& a, ExplainState* es) {
   ExplainPropertyFloat("Blocks Read", nullptr, a.blocks_read, 0, es);
 }
 
+// Densities of the table that were not asked, the nearest first, with the reason of each.
+void explain_others(const ScanState* s, ExplainState* es) {
+  constexpr int kMostShown = 8;
+  const List* others = read_others(castNode(CustomScan, s->css.ss.ps.plan));
+  ListCell* cell;
+  foreach (cell, others) {
+    const int more = list_length(others) - foreach_current_index(cell);
+    const bool is_rest = foreach_current_index(cell) == kMostShown;
+    const auto* other = static_cast<const List*>(lfirst(cell));
+    const char* name = is_rest ? psprintf("%d more", more) : strVal(linitial(other));
+    const char* why = is_rest ? "kde_explain_query() lists them" : strVal(lsecond(other));
+    ExplainOpenGroup("Density", nullptr, true, es);
+    if (es->format == EXPLAIN_FORMAT_TEXT) name = psprintf("%s (%s)", name, why);
+    ExplainPropertyText("Density", name, es);
+    if (es->format != EXPLAIN_FORMAT_TEXT) ExplainPropertyText("Reason", why, es);
+    ExplainCloseGroup("Density", nullptr, true, es);
+    if (is_rest) break;
+  }
+}
+
 // As text a line for each density, and for what it answered; else an object for each.
 void explain_densities(const ScanState* s, bool ran, ExplainState* es) {
   const bool is_text = es->format == EXPLAIN_FORMAT_TEXT;
@@ -690,6 +713,7 @@ void explain_densities(const ScanState* s, bool ran, ExplainState* es) {
     if (!is_text && ran && is_answered(s)) explain_answer(part->answers, es);
     ExplainCloseGroup("Density", nullptr, true, es);
   }
+  if (ran && !is_answered(s)) explain_others(s, es);
   ExplainCloseGroup("Densities", "Densities", false, es);
 }
 

@@ -313,6 +313,27 @@ void write_plain_plans(const List* queries, bool demanded, uint64 leaves, Custom
     write_one(*item, demanded, leaves, scan);
 }
 
+void write_others(const List* queries, const List* reasons, CustomScan* scan) {
+  List* others = NIL;
+  for (const PlainReason* r : of_list<const PlainReason>(reasons)) {
+    bool is_asked = r->key == nullptr;
+    for (const PlainQuery* q : of_list<const PlainQuery>(queries))
+      is_asked = is_asked || same_key(q->key, *r->key);
+    if (is_asked) continue;
+    const char* why = r->answers ? "may answer, too, and is not asked" : r->why;
+    others =
+        lappend(others, list_make2(makeString(display_name(*r->key)), makeString(copy_of(why))));
+  }
+  scan->custom_private = lappend(scan->custom_private, others);
+}
+
+const List* read_others(const CustomScan* scan) {
+  const int plans = list_length(scan->custom_exprs);
+  return list_length(scan->custom_private) > plans
+             ? static_cast<const List*>(list_nth(scan->custom_private, plans))
+             : NIL;
+}
+
 List* read_plain_plans(const CustomScan* scan) {
   List* out = NIL;
   ListCell *rest, *expressions;

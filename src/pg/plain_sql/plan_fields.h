@@ -7,7 +7,8 @@
 //   custom_exprs       a list of the bounds' values, the passages, the cuts and the percentiles'
 //                      fractions, as a list each; buckets with the column's value left open
 //   custom_private     a list of the rest, below; of open expressions, too, which refer to the columns
-//                      above: what these are of the planner need not put in their place
+//                      above: what these are of the planner need not put in their place. For EXPLAIN, behind
+//                      all of them, the densities that are not asked, of each its name and why
 //   custom_plans       the exact plan, whose target list is the scan's, and parameters; that of
 //                      rest.h, if there is one; each dimension's
 #pragma once
@@ -80,5 +81,8 @@ struct PlainPlan {
 void write_plain_plans(const List* queries, bool demanded, uint64 leaves, CustomScan* scan);
 // PlainPlan*, palloc'ed.
 List* read_plain_plans(const CustomScan* scan);
+// reasons: PlainReason*. Then pairs of String, in a list each.
+void write_others(const List* queries, const List* reasons, CustomScan* scan);
+const List* read_others(const CustomScan* scan);
 
 }  // namespace kde_pg

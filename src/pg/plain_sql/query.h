@@ -184,6 +184,7 @@ struct PlainReason {
   const char* filter;   // of the density; null: none
   bool answers;
   const char* why;
+  const DensityKey* key;  // the planner's; null: of any
 };
 
 // The question, PlainQuery*; NIL where no density may answer, that of the fewest columns where

@@ -602,7 +602,7 @@ class Reasons {
     if (list_ == nullptr) return;
     list_sort(found_, nearest_first);
     for (One* one : of_list<One>(found_)) {
-      if (one->key != nullptr) one->reason.density = density_name(*one->key);
+      if (one->reason.key != nullptr) one->reason.density = density_name(*one->reason.key);
       *list_ = lappend(*list_, &one->reason);
     }
   }
@@ -612,7 +612,6 @@ class Reasons {
 
   struct One {
     PlainReason reason;
-    const DensityKey* key;
     int nearness, place;
   };
 
@@ -621,8 +620,7 @@ class Reasons {
     auto* one = static_cast<One*>(palloc0(sizeof(One)));
     one->reason = {relation, nullptr,
                    key != nullptr && key->has_filter() ? pstrdup(key->filter) : nullptr, answers,
-                   why};
-    one->key = key;
+                   why, key};
     one->nearness = nearness;
     one->place = list_length(found_);
     found_ = lappend(found_, one);

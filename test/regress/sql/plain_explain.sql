@@ -46,6 +46,11 @@ SELECT d ->> 'Density' AS density, (d ->> 'Within')::float8 > 0 AS sampled, d ->
 SET kde_aqp.approximate_error = 0.0001;
 SELECT told('SELECT sum(y), sum(z) FROM several WHERE x < 10000');
 SELECT t #> '{Densities,1}' AS density, t -> 'Answered' AS answered, regexp_replace(t ->> 'Reason', '[0-9.]+ %', 'N %') AS reason FROM told_as_json('SELECT sum(y), sum(z) FROM several WHERE x < 10000') AS t;
+-- Where the exact plan runs, of each density of the table that was not asked why, of eight at most.
+SELECT count((kde_fit('several', 'z', seed => 1, filter => 'y < ' || i)).rows) AS fitted FROM generate_series(101, 110) AS i;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'several'::regclass;
+SELECT told('SELECT sum(y), sum(z) FROM several WHERE x < 10000');
+SELECT jsonb_array_length(t -> 'Densities') AS densities, t #> '{Densities,2}' AS nearest, t #> '{Densities,10}' AS others FROM told_as_json('SELECT sum(y), sum(z) FROM several WHERE x < 10000') AS t;
 RESET kde_aqp.approximate_error;
 -- A table that grows: blocks are read, or rows are counted, or it is as of then.
 INSERT INTO trip VALUES (20000, '2026-01-31 12:00+00', 'a', 10, 1);
