@@ -67,6 +67,8 @@ struct AdvisedOption {
 // A grouped query of one table within a statement.
 struct AdvisedDemand {
   Oid relation;
+  List*
+      dimensions;  // OIDs of tables that it is joined with, whose rows a density's answer reads, too
   double pages;
   Bitmapset* columns;  // of the relation that it uses, offset by FirstLowInvalidHeapAttributeNumber
   List* options;       // AdvisedOption*

@@ -2,8 +2,8 @@
 // groups by or adds up (and, where it compares none, by columns without NULLs):
 //
 //   - the column by itself, with all else that is aggregated as measures;
-//   - the same with groups: what else the query is grouped by, or where that is nothing what else
-//     it has conditions on;
+//   - the same with groups: what else the query is grouped by, or dimensions are joined by, or where that is
+//     nothing what else it has conditions on;
 //   - where none of them would do, with all other columns of what it is grouped by, has conditions
 //     and FILTERs on as groups, which the server evaluates it all on (part_reader.cpp);
 //   - then with the conditions that are left as a filter;
@@ -27,6 +27,7 @@ extern "C" {
 #include "access/transam.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_statistic_ext.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "common/hashfn.h"
@@ -193,17 +194,21 @@ class Options {
 
  private:
   bool try_fitted() {
-    for (const CatalogEntry* entry : of_list<const CatalogEntry>(table_->entries)) {
-      if (!has_every_row(*entry)) continue;
+    List* allowed = NIL;
+    for (CatalogEntry* entry : of_list<CatalogEntry>(table_->entries)) {
+      const bool is_allowed = entry->settings.plain_sql;
+      if (is_allowed && has_every_row(*entry)) allowed = lappend(allowed, entry);
       const PlainQuery* query = reader_.question(*entry);
       if (query == nullptr || puts_variances_together(*query)) continue;
-      if (entry->settings.plain_sql) {
+      if (!has_every_row(*entry))
+        by_sample_ |= is_allowed;
+      else if (is_allowed)
         demand_->answered = true;
-        return true;
-      }
-      add(density(entry->key, true), nullptr, {}, 0, false);
+      else
+        add(density(entry->key, true), nullptr, {}, 0, false);
     }
-    return false;
+    demand_->answered |= reader_.questions(allowed) != NIL;
+    return demand_->answered;
   }
 
   // Variances are of one range of one group: those of several are not put together when the query
@@ -251,18 +256,14 @@ class Options {
       const char* name = get_func_name(a->function);
       has_extremes_ = has_extremes_ ||
                       (name != nullptr && (strcmp(name, "min") == 0 || strcmp(name, "max") == 0));
-      asks_variance_ = asks_variance_ || name == nullptr || strncmp(name, "var", 3) == 0 ||
-                       strncmp(name, "stddev", 6) == 0;
+      asks_alone_ = asks_alone_ || name == nullptr || strncmp(name, "var", 3) == 0 ||
+                    strncmp(name, "stddev", 6) == 0 || strncmp(name, "percentile", 10) == 0;
       aggregated_.add(a->named, of, kde::kMaxColumns);
     }
-    for (Node* node : of_list<Node>(reader_.groups())) {
-      has_constants_ = has_constants_ || has_parameters(node, nullptr);
-      groupings_ = lappend(groupings_, node);
-      add_column_of(node);
-      add_vars(node);
-      const Named named = reader_.name_of(node);
-      if (is_named(named) && is_category(named)) add_range(named, node);
-    }
+    for (Node* node : of_list<Node>(reader_.groups())) add_grouping(node);
+    for (const PlainDimension* dimension : of_list<const PlainDimension>(reader_.dimensions()))
+      for (Node* lookup : of_list<Node>(dimension->lookups)) add_grouping(lookup);
+    add_vars(reinterpret_cast<Node*>(reader_.joined()));
     for (const Condition* c : of_list<const Condition>(reader_.conditions())) {
       if (c->compares && is_named(c->named)) add_range(c->named, side_of(*c));
       if (c->compares && c->side != nullptr) add_column_of(c->side);
@@ -275,6 +276,19 @@ class Options {
     if (!any || reader_.conditions() == NIL) add_columns_without_nulls();
   }
 
+  // Columns of dimensions come with what these are joined by.
+  void add_grouping(Node* node) {
+    has_constants_ = has_constants_ || has_parameters(node, nullptr);
+    add_vars(node);
+    if (!bms_is_subset(pull_varnos(root_, node), bms_make_singleton(rti()))) return;
+    groupings_ = lappend(groupings_, node);
+    add_column_of(node);
+    const Named named = reader_.name_of(node);
+    if (is_named(named) && is_category(named)) add_range(named, node);
+  }
+
+  int rti() const { return static_cast<int>(input_->relid); }
+
   void add_categories(Node* clause) {
     List* vars = pull_var_clause(clause, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
     for (Node* node : of_list<Node>(vars)) {
@@ -284,8 +298,9 @@ class Options {
   }
 
   void add_vars(Node* node) {
-    columns_ = list_concat_unique(
-        columns_, pull_var_clause(node, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS));
+    List* vars = pull_var_clause(node, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
+    for (Var* var : of_list<Var>(vars))
+      if (var->varno == rti()) columns_ = list_append_unique(columns_, var);
   }
 
   void add_range(const Named& named, Node* node) {
@@ -302,8 +317,8 @@ class Options {
   void add_attribute(AttrNumber attnum) {
     const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(reader_.table()), attnum - 1);
     add_range({attnum, nullptr, of->atttypid, of->attcollation},
-              reinterpret_cast<Node*>(makeVar(static_cast<int>(input_->relid), attnum, of->atttypid,
-                                              of->atttypmod, of->attcollation, 0)));
+              reinterpret_cast<Node*>(
+                  makeVar(rti(), attnum, of->atttypid, of->atttypmod, of->attcollation, 0)));
   }
 
   // By constraint, or where no column is, as in a table that was loaded from a file, by statistics.
@@ -517,7 +532,7 @@ class Options {
   void try_joint() {
     DensityKey key;
     key.relation = reader_.relation();
-    if (reader_.groups() != NIL) return;
+    if (reader_.groups() != NIL || reader_.dimensions() != NIL) return;
     Names all;
     double share = 1;
     bool is_tenth = false;
@@ -589,7 +604,8 @@ class Options {
   }
 
   // key: with the measures that it needs; null: those that it has.
-  // Groups that the query does not ask for are added up, but of variances. One that has none of them
+  // Groups that the query does not ask for are added up, but of variances; by more of them a percentile's
+  // cell is longer. One that has none of them
   // is answered by the column's own density.
   void add(AdvisedDensity* density, const DensityKey* key, const AdvisedRange& asked, double error,
            bool is_tenth) {
@@ -599,7 +615,7 @@ class Options {
     }
     MemoryContext caller = MemoryContextSwitchTo(advice_->memory);
     auto* option = static_cast<AdvisedOption*>(palloc0(sizeof(AdvisedOption)));
-    const bool by_more = density->key.groups > 0 && !density->fitted && !asks_variance_;
+    const bool by_more = density->key.groups > 0 && !density->fitted && !asks_alone_;
     *option = {density, nullptr, error, is_tenth && error > 0, by_more, asked};
     for (int i = 0; key != nullptr && i < key->measures; ++i)
       option->measures = bms_add_member(
@@ -609,6 +625,10 @@ class Options {
   }
 
   const char* why() const {
+    if (by_sample_)
+      return "a density of a sample answers it, where it is as accurate as "
+             "kde_aqp.approximate_error "
+             "asks for";
     if (unknown_ != nullptr)
       return MemoryContextStrdup(advice_->memory, psprintf("a density %s", unknown_));
     if (too_many_)
@@ -639,34 +659,85 @@ class Options {
   List* groupings_ = NIL;
   List* columns_ = NIL;  // Var*, of what is grouped by, conditions and FILTERs
   const char* unknown_ = nullptr;
-  bool has_extremes_ = false, asks_variance_ = false, counts_many_ = false;
+  bool has_extremes_ = false, asks_alone_ = false, counts_many_ = false;
   bool inaccurate_ = false, too_many_ = false, by_several_ = false, too_wide_ = false,
-       has_constants_ = false, has_nulls_ = false, has_variances_ = false;
+       has_constants_ = false, has_nulls_ = false, has_variances_ = false, by_sample_ = false;
 };
 
 // Of the relation, all that its part of the query has.
 Bitmapset* columns_of(const PlainReader& reader, const RelOptInfo* input, PathTarget* target) {
   Bitmapset* out = nullptr;
-  pull_varattnos(reinterpret_cast<Node*>(target->exprs), input->relid, &out);
+  for (const PathTarget* of : {target, input->reltarget})
+    pull_varattnos(reinterpret_cast<Node*>(of->exprs), input->relid, &out);
   for (RestrictInfo* item : of_list<RestrictInfo>(input->baserestrictinfo))
     pull_varattnos(reinterpret_cast<Node*>(item->clause), input->relid, &out);
   pull_varattnos(reinterpret_cast<Node*>(reader.groups()), input->relid, &out);
   return out;
 }
 
-void note(Planning* now, PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
-  if (bms_membership(input->relids) != BMS_SINGLETON) {
-    now->joins = now->joins || bms_num_members(input->relids) > 1;
-    return;
+// Of those that are joined, whose rows are counted; null: none is a table.
+RelOptInfo* largest_table(PlannerInfo* root, const RelOptInfo* input) {
+  RelOptInfo* out = nullptr;
+  for (int i = -1; (i = bms_next_member(input->relids, i)) >= 0;) {
+    RelOptInfo* rel = bms_is_member(i, root->all_baserels) ? find_base_rel(root, i) : nullptr;
+    if (rel != nullptr && rel->rtekind == RTE_RELATION &&
+        (out == nullptr || rel->tuples > out->tuples))
+      out = rel;
   }
-  if (input->rtekind != RTE_RELATION) return;
-  Advice* advice = now->advice;
-  const RangeTblEntry* rte = planner_rt_fetch(bms_singleton_member(input->relids), root);
-  MemoryContext caller = MemoryContextSwitchTo(advice->memory);
-  auto* demand = static_cast<AdvisedDemand*>(palloc0(sizeof(AdvisedDemand)));
-  demand->relation = rte->relid;
-  now->statement->demands = lappend(now->statement->demands, demand);
+  return out;
+}
+
+// Whether it has a row of each of its keys, as statistics tell, and unique indexes.
+bool has_one_row_each(PlannerInfo* root, const PlainDimension& of) {
+  constexpr double kAsGoodAsAll = 0.9;
+  if (of.join == PlainJoin::semi || of.join == PlainJoin::anti) return true;
+  const double rows = std::max(of.rel->tuples, 1.0);
+  double values = 1;
+  for (const DimensionKey* key : of_list<const DimensionKey>(of.keys))
+    values *= distinct_values(root, static_cast<Node*>(list_nth(of.columns(), key->column)), rows);
+  return values >= kAsGoodAsAll * rows;
+}
+
+AdvisedDemand* add_demand(Planning* now, Oid relation) {
+  MemoryContext caller = MemoryContextSwitchTo(now->advice->memory);
+  auto* out = static_cast<AdvisedDemand*>(palloc0(sizeof(AdvisedDemand)));
+  out->relation = relation;
+  now->statement->demands = lappend(now->statement->demands, out);
   MemoryContextSwitchTo(caller);
+  return out;
+}
+
+void find_options(Planning* now, PlannerInfo* root, RelOptInfo* table, const RelOptInfo* output,
+                  const PlainReader& reader, AdvisedDemand* demand) {
+  Bitmapset* columns = columns_of(reader, table, output->reltarget);
+  Options options(now, root, table, &reader, demand);
+  options.find();
+  MemoryContext caller = MemoryContextSwitchTo(now->advice->memory);
+  demand->columns = bms_copy(columns);
+  for (const PlainDimension* one : of_list<const PlainDimension>(reader.dimensions()))
+    demand->dimensions = lappend_oid(demand->dimensions, one->relation);
+  MemoryContextSwitchTo(caller);
+}
+
+// Dimensions, or it is told that it joins.
+void note_join(Planning* now, PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
+  now->joins = true;
+  RelOptInfo* table = largest_table(root, input);
+  if (table == nullptr || IS_DUMMY_REL(input)) return;
+  PlainReader reader(false);
+  if (!reader.read(root, input, table->relid, output->reltarget,
+                   reinterpret_cast<List*>(root->parse->havingQual)))
+    return;
+  bool good = reader.relation() >= FirstNormalObjectId;
+  for (const PlainDimension* one : of_list<const PlainDimension>(reader.dimensions()))
+    good = good && has_one_row_each(root, *one);
+  if (good) find_options(now, root, table, output, reader, add_demand(now, reader.relation()));
+  reader.close();
+}
+
+void note_table(Planning* now, PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
+  const RangeTblEntry* rte = planner_rt_fetch(bms_singleton_member(input->relids), root);
+  AdvisedDemand* demand = add_demand(now, rte->relid);
   if (rte->relid < FirstNormalObjectId) {
     demand->why = "it is of a table of the server's own";
     return;
@@ -676,21 +747,23 @@ void note(Planning* now, PlannerInfo* root, RelOptInfo* input, RelOptInfo* outpu
     demand->why = "no row meets its conditions";
     return;
   }
-  PinnedSettings settings;
-  settings.begin();
   PlainReader reader(false);
   if (reader.read(root, input, input->relid, output->reltarget,
                   reinterpret_cast<List*>(root->parse->havingQual))) {
-    Bitmapset* columns = columns_of(reader, input, output->reltarget);
-    Options options(now, root, input, &reader, demand);
-    options.find();
-    caller = MemoryContextSwitchTo(advice->memory);
-    demand->columns = bms_copy(columns);
-    MemoryContextSwitchTo(caller);
+    find_options(now, root, input, output, reader, demand);
     reader.close();
   } else {
-    demand->why = MemoryContextStrdup(advice->memory, reader.why());
+    demand->why = MemoryContextStrdup(now->advice->memory, reader.why());
   }
+}
+
+void note(Planning* now, PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
+  PinnedSettings settings;
+  settings.begin();
+  if (bms_num_members(input->relids) > 1)
+    note_join(now, root, input, output);
+  else if (input->rtekind == RTE_RELATION && !bms_is_empty(input->relids))
+    note_table(now, root, input, output);
   settings.end();
 }
 

@@ -109,6 +109,7 @@ void read(Advice* advice, AdvisedStatement* statement, Unknown unknown) {
   double answered = 0;
   for (const AdvisedDemand* demand : of_list<const AdvisedDemand>(statement->demands)) {
     seen.tables = list_delete_oid(seen.tables, demand->relation);
+    for (const Oid oid : oids(demand->dimensions)) seen.tables = list_delete_oid(seen.tables, oid);
     answered += demand->pages;
     if (statement->why == nullptr) statement->why = demand->why;
   }

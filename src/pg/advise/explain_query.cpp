@@ -51,7 +51,8 @@ void note_obstacle(const DensityKey& key, const char* obstacle, List* reasons) {
   const char* name = density_name(key);
   for (PlainReason* r : of_list<PlainReason>(reasons)) {
     if (!r->answers || r->relation != key.relation || r->density == nullptr ||
-        strcmp(r->density, name) != 0 || strcmp(r->filter == nullptr ? "" : r->filter, key.filter) != 0)
+        strcmp(r->density, name) != 0 ||
+        strcmp(r->filter == nullptr ? "" : r->filter, key.filter) != 0)
       continue;
     r->answers = false;
     r->why = psprintf("would answer, but: %s", obstacle);
@@ -62,8 +63,7 @@ void note_obstacle(const DensityKey& key, const char* obstacle, List* reasons) {
 // Nothing beneath a node is asked where it answers, and of what depends on other rows nothing is known.
 bool try_node(PlanState* node, void* reasons) {
   if (node == nullptr) return false;
-  if (!is_plain_node(node->plan))
-    return planstate_tree_walker(node, as_walker(try_node), reasons);
+  if (!is_plain_node(node->plan)) return planstate_tree_walker(node, as_walker(try_node), reasons);
   if (!bms_is_empty(node->plan->allParam)) return false;
   const DensityKey* density;
   const char* obstacle = obstacle_to_plain_node(node, &density);
@@ -73,8 +73,8 @@ bool try_node(PlanState* node, void* reasons) {
 
 void try_plan(Query* query, const char* text, List* reasons) {
   const int nest = NewGUCNestLevel();
-  (void)set_config_option("kde_aqp.approximate", "all", PGC_USERSET, PGC_S_SESSION,
-                          GUC_ACTION_SAVE, true, 0, false);
+  (void)set_config_option("kde_aqp.approximate", "all", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+                          true, 0, false);
   query->queryId = 0;  // no statement of anybody's
   QueryDesc* run = CreateQueryDesc(plan_query(query, text), text, GetActiveSnapshot(),
                                    InvalidSnapshot, None_Receiver, nullptr, nullptr, 0);
@@ -109,7 +109,8 @@ Datum kde_explain_query(PG_FUNCTION_ARGS) {
   // What raises an error when it begins is for the statement itself to tell.
   if (demand.found && strchr(asked, '$') == nullptr)
     (void)without_error([&] { try_plan(again, asked, demand.reasons); });
-  PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted", nullptr};
+  PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted",
+                      nullptr};
   if (demand.reasons == NIL) demand.reasons = list_make1(&none);
   for (const PlainReason* r : of_list<const PlainReason>(demand.reasons)) {
     rows.put(Field(OidIsValid(r->relation), r->relation), r->density, r->filter, r->answers,

@@ -82,8 +82,7 @@ class PlainAnswering {
   PlainAnswers run() {
     if (open()) {
       // What changed is out of it: other rows are those of the fit.
-      goes_to_minute_ =
-          is_proven_ && !(rows_.options.changed_rows > 0) && box_.is_free_to_minute();
+      goes_to_minute_ = is_proven_ && !(rows_.options.changed_rows > 0) && box_.is_free_to_minute();
       if (tally_ != nullptr)
         answer_together_with_rest();
       else
@@ -607,7 +606,7 @@ class PlainAnswering {
   bool consented_ = false;
   bool is_proven_ = false;       // what changed since the fit is known
   bool goes_to_minute_ = false;  // query_box.h
-  bool any_row_ = false;  // of those answered
+  bool any_row_ = false;         // of those answered
   bool reads_too_much_ = false;
   PlainTally rows_of_answer_{state_};
   PartValues values_{state_};

@@ -116,9 +116,9 @@ bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   if (exact == nullptr) return false;
   List* others = NIL;
   List** reasons = demand != nullptr ? &demand->reasons : is_explaining() ? &others : nullptr;
-  const List* queries =
-      plain_queries_of(root, input, output->reltarget,
-                       reinterpret_cast<List*>(root->parse->havingQual), demand != nullptr, reasons);
+  const List* queries = plain_queries_of(root, input, output->reltarget,
+                                         reinterpret_cast<List*>(root->parse->havingQual),
+                                         demand != nullptr, reasons);
   if (queries == NIL) return false;
   auto* parts = makeNode(CustomScan);
   const auto& first = *static_cast<const PlainQuery*>(linitial(queries));

@@ -94,6 +94,8 @@ class PlainReader {
   List* groups() const { return groups_; }          // Expr*
   List* aggregates() const { return aggregates_; }  // Asked*
   List* conditions() const { return conditions_; }  // Condition*
+  List* dimensions() const { return dimensions_; }  // PlainDimension*
+  List* joined() const { return joined_; }          // Expr*, conditions of dimensions, too
   Named name_of(Node* node) const;
   bool has_steps(AttrNumber column) const;
   // Whether ANALYZE has seen the column, and no NULL in it.

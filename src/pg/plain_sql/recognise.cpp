@@ -618,9 +618,9 @@ class Reasons {
   void put(Oid relation, const DensityKey* key, int nearness, bool answers, const char* why) {
     if (list_ == nullptr) return;
     auto* one = static_cast<One*>(palloc0(sizeof(One)));
-    one->reason = {relation, nullptr,
-                   key != nullptr && key->has_filter() ? pstrdup(key->filter) : nullptr, answers,
-                   why, key};
+    one->reason = {
+        relation, nullptr, key != nullptr && key->has_filter() ? pstrdup(key->filter) : nullptr,
+        answers,  why,     key};
     one->nearness = nearness;
     one->place = list_length(found_);
     found_ = lappend(found_, one);

@@ -66,8 +66,8 @@ bool LookUp::begin(Relation table, Snapshot snapshot, AttrNumber attnum) {
   return open(table, snapshot, attnum, equality, of->attcollation, 2);
 }
 
-bool LookUp::open(Relation table, Snapshot snapshot, AttrNumber attnum, Oid equality,
-                  Oid collation, int keys) {
+bool LookUp::open(Relation table, Snapshot snapshot, AttrNumber attnum, Oid equality, Oid collation,
+                  int keys) {
   attnum_ = attnum;
   index_ = nullptr;
   List* indexes = RelationGetIndexList(table);

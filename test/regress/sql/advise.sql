@@ -173,6 +173,38 @@ SELECT advice(ARRAY[$$SELECT count(*) FROM sales WHERE at > $1$$]);
 SET kde_aqp.approximate_error = 0.1;
 SELECT advice(ARRAY[$$SELECT sum(amount) FROM sales WHERE f > $1 AND at > $2$$]);
 RESET kde_aqp.approximate_error;
+-- Tables that are joined by keys that are unique in them are dimensions: a density by what they are joined by. It
+-- answers once it is there. Not where a key has several rows, nor other joins.
+CREATE TABLE shop AS SELECT i AS id, 'shop ' || i % 7 AS name, i % 5 AS area FROM generate_series(0, 39) AS i;
+CREATE TABLE area AS SELECT i AS id, 'area ' || i AS name FROM generate_series(0, 4) AS i;
+CREATE TABLE calendar AS SELECT date '2025-01-01' + i AS day, i % 7 = 0 AS holiday FROM generate_series(0, 299) AS i;
+ANALYZE shop, area, calendar;
+CREATE TABLE joining(id int GENERATED ALWAYS AS IDENTITY, query text);
+INSERT INTO joining(query) SELECT unnest(ARRAY[
+  'SELECT a.name, sum(s.amount) FROM sales s JOIN shop h ON h.id = s.store LEFT JOIN area a ON a.id = h.area WHERE s.sold_on >= ''2025-02-01'' GROUP BY 1',
+  'SELECT h.name, s.region, count(*) FROM shop h, sales s WHERE h.id = s.store AND s.sold_on > ''2025-03-01'' GROUP BY 1, 2',
+  'SELECT c.holiday, sum(s.amount) FROM sales s JOIN calendar c ON c.day = s.sold_on GROUP BY 1',
+  'SELECT count(*) FROM sales s WHERE s.sold_on > ''2025-03-01'' AND EXISTS (SELECT FROM shop h WHERE h.id = s.store AND h.area = 3)',
+  'SELECT count(*) FROM sales s JOIN shop h ON h.area = s.qty WHERE s.sold_on > ''2025-03-01''',
+  'SELECT count(*) FROM sales s JOIN shop h ON h.id < s.store']);
+SELECT each_advice(ARRAY(SELECT query FROM joining ORDER BY id));
+\o /dev/null
+SELECT call FROM kde_advise(ARRAY(SELECT query FROM joining ORDER BY id)) WHERE rank IS NOT NULL ORDER BY rank \gexec
+\o
+SET kde_aqp.approximate_notice = off;
+SELECT answered_by(query), query FROM joining ORDER BY id;
+SELECT advice(ARRAY(SELECT query FROM joining ORDER BY id));
+-- By several densities together, and by one of a sample that may do.
+SELECT (kde_fit('sales', 'f', sample_rows => -1, measures => 'amount')).rows, (kde_fit('sales', '{f,qty}'::text[], seed => 1)).rows;
+SELECT kde_set_plain_sql('sales.f', true), kde_set_plain_sql('sales (f, qty)', true);
+SELECT advice(ARRAY['SELECT sum(amount), sum(qty) FROM sales WHERE f < 900', 'SELECT sum(amount * f), sum(qty) FROM sales WHERE f < 900']);
+SELECT advice(ARRAY['SELECT count(DISTINCT id) FROM sales WHERE id > $1']);
+SET kde_aqp.sample_blocks = 100;
+SELECT rows > 0 FROM kde_fit('sales', 'id', seed => 1);
+SELECT kde_set_plain_sql('sales.id', true);
+SELECT advice(ARRAY['SELECT count(DISTINCT id) FROM sales WHERE id > $1']);
+RESET kde_aqp.sample_blocks;
+DROP TABLE joining, shop, area, calendar;
 SELECT * FROM kde_advise();
 DROP FUNCTION advice, each_advice;
 DROP TABLE sales, regions, wide CASCADE;
