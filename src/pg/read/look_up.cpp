@@ -62,8 +62,12 @@ bool LookUp::begin(Relation table, Snapshot snapshot, AttrNumber attnum, Categor
 
 bool LookUp::begin(Relation table, Snapshot snapshot, AttrNumber attnum) {
   const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(table), attnum - 1);
-  const Oid equality = lookup_type_cache(of->atttypid, TYPECACHE_EQ_OPR)->eq_opr;
-  return open(table, snapshot, attnum, equality, of->attcollation, 2);
+  const TypeCacheEntry* type = lookup_type_cache(of->atttypid, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR);
+  if (!open(table, snapshot, attnum, type->eq_opr, of->attcollation, 2)) return false;
+  // Values that are the same may be in another order there.
+  if (operator_of(index_, BTLessStrategyNumber) == type->lt_opr) return true;
+  end();
+  return false;
 }
 
 bool LookUp::open(Relation table, Snapshot snapshot, AttrNumber attnum, Oid equality, Oid collation,
