@@ -114,14 +114,16 @@ bench-proof: ## judging what has changed, by the map of 1 GB [BLOCKS=n BATCHES=n
 	+@BLOCKS=$(BLOCKS) BATCHES=$(BATCHES) RUNS=$(RUNS) test/bench/proof/run.sh </dev/null
 
 # A table that grows while dashboards ask (test/bench/growing). A quick run: make bench-growing ROWS=500000
-# RUN_SECONDS=10 RATE=1000
+# RUN_SECONDS=10 RATE=1000 PARTITIONS=100
+bench-growing: PARTITIONS = 1000
 bench-growing: ROWS = 20000000
 bench-growing: RUNS = 5
 bench-growing: RUN_SECONDS = 60
-bench-growing: ## a table that grows: refreshes, latency, answers compared [ROWS=n RATE=n RUN_SECONDS=n PAUSE=n RUNS=n]
+bench-growing: ## a table that grows: refreshes, latency, answers compared [ROWS=n RATE=n RUN_SECONDS=n PAUSE=n RUNS=n PARTITIONS=n]
 	+@scripts/deps.sh test </dev/null
 	+@$(MAKE) --no-print-directory -s all
-	+@ROWS=$(ROWS) RATE=$(RATE) RUN_SECONDS=$(RUN_SECONDS) PAUSE=$(PAUSE) RUNS=$(RUNS) test/bench/growing/run.sh </dev/null
+	+@ROWS=$(ROWS) RATE=$(RATE) RUN_SECONDS=$(RUN_SECONDS) PAUSE=$(PAUSE) RUNS=$(RUNS) PARTITIONS=$(PARTITIONS) \
+	  test/bench/growing/run.sh </dev/null
 
 # The figures of docs/cookbook.md (test/bench/cookbook). A quick run: make bench-cookbook ROWS=300000 RUNS=1
 bench-cookbook: ROWS = 10000000

@@ -216,6 +216,7 @@ std::size_t HistogramPacking::plan(const Steps& steps, double unit, double rows_
 }
 
 void HistogramPacking::append_packed(std::int64_t key, std::uint64_t below, std::uint64_t through) {
+  if (!keeps_) return;
   Step s;
   s.key = key;
   s.x = lattice_ || has_grid_ ? static_cast<double>(key) : value_of_key(key);
@@ -285,9 +286,11 @@ void HistogramPacking::pack_block(const Block& planned) {
   blocks_.push_back(block);
 }
 
-std::size_t HistogramPacking::pack() {
+std::size_t HistogramPacking::pack(bool keep) {
+  keeps_ = keep;
   blocks_.clear();
   packed_.list.clear();
+  if (keep) packed_.list.reserve(cells_.size() + plan_.size() + 1);
   packed_.lattice = lattice_;
   bits_ = {};
   key_ = first_key_;

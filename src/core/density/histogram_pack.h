@@ -54,8 +54,8 @@ class HistogramPacking {
   // the bytes it will take, of blocks and words.
   std::size_t plan(const Steps& steps, double unit, double rows_share);
 
-  // Carries the plan out. Returns the bytes of blocks and words.
-  std::size_t pack();
+  // Carries the plan out. Returns the bytes of blocks and words. keep: packed() is wanted.
+  std::size_t pack(bool keep);
   double unit() const { return unit_; }
   const std::vector<HistogramBlock>& blocks() const { return blocks_; }
   const std::vector<std::uint64_t>& words() const { return bits_.words(); }
@@ -110,6 +110,7 @@ class HistogramPacking {
   BitWriter bits_;
   std::int64_t key_ = 0;     // of the last cell, as packed
   std::uint64_t units_ = 0;  // of all cells, as packed
+  bool keeps_ = false;
   Steps packed_;
 };
 

@@ -152,12 +152,13 @@ class GridEncoder::Part {
     const bool fits = is_whole();
     *planned = sizeof(Header) + 2 * sizeof(double) * atom_value_.size() +
                packing.plan(steps_, unit(), rows_share);
-    packing.pack();
-    header.cell_rows = sum_.value();
     // What doubles have not.
     if (!fits) rounded += 0x1p-52 * rows();
+    const bool is_off = (!fits || rows_share > 0 || rounded > 0) && rows() > 0;
+    packing.pack(is_off);
+    header.cell_rows = sum_.value();
     header.row_unit = packing.blocks().empty() ? 0 : packing.unit();
-    if ((!fits || rows_share > 0 || rounded > 0) && rows() > 0)
+    if (is_off)
       header.error = std::min(1.0, (largest_distance(steps_, packing.packed()) + rounded) / rows());
     return lay_out(header, atom_value_, atom_rows_, packing.blocks(), packing.words());
   }

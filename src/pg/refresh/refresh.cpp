@@ -276,8 +276,10 @@ List* refresh_items(Oid relation, bool background) {
     item->failed_at = upkeep.failed_at;
     item->fitted_at = entry->fitted_at;
     item->unknown = staleness.unknown;
-    item->renewed = may_be_renewed(entry->key.relation, entry->proof);
-    if (staleness.due()) item->reason = staleness_text(staleness);
+    if (staleness.due())
+      item->reason = staleness_text(staleness);
+    else
+      item->renewed = may_be_renewed(entry->key.relation, entry->proof);
     items = lappend(items, item);
   }
   UnregisterSnapshot(latest);

@@ -1,18 +1,20 @@
 #!/bin/bash
 # `make bench-growing`: a table that grows while dashboards ask, on a private installation and a throw-away cluster
 # (scripts/private_cluster.sh). Prints what refreshes read, how long answers of plain SQL take, and how many of them
-# differ from exact SQL in the same snapshot; then what writers pay: COPY with and without a density, by turns. The
-# exit status is 0 where no answer differs.
+# differ from exact SQL in the same snapshot; then what writers pay: COPY with and without a density, by turns; and what
+# a refresh takes after one row of a tree of partitions changed, beside a fit. The exit status is 0 where no answer differs.
 #
 #   ROWS         of the table at first (20,000,000 if not set)
 #   RATE         rows that come a second (10,000)
 #   RUN_SECONDS  how long (60)
 #   PAUSE        seconds between refreshes (5)
-#   RUNS         of COPY (5)
+#   RUNS         of COPY, and refreshes of the tree (5)
+#   PARTITIONS   of the tree (1,000)
 set -u
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$bench/../../../scripts/private_cluster.sh"
 rows=${ROWS:-20000000} rate=${RATE:-10000} seconds=${RUN_SECONDS:-60} pause=${PAUSE:-5} runs=${RUNS:-5}
+partitions=${PARTITIONS:-1000}
 
 die() {
   echo "bench-growing: $*" >&2
@@ -32,6 +34,7 @@ autovacuum_vacuum_insert_scale_factor = 0
 autovacuum_vacuum_insert_threshold = 100000
 timezone = 'Europe/Berlin'
 jit = off
+max_locks_per_transaction = 256
 client_min_messages = warning"
 cluster_start
 cd "$CLUSTER_WORK" 2>/dev/null || cd /
@@ -124,4 +127,5 @@ done >"$CLUSTER_TOP/copies"
 median() { sed -n "s/^$1 //p" "$CLUSTER_TOP/copies" | sort -n | sed -n "$(((runs + 1) / 2))p"; }
 awk -v a="$(median fitted)" -v b="$(median bare)" -v n="$runs" \
   'BEGIN { printf "COPY of a million rows, medians of %d: with a density %.0f ms, without %.0f ms, ratio %.2f\n", n, a, b, a / b }'
+cluster_job sql -v partitions="$partitions" -v runs="$runs" <"$bench/tree.sql" | tail -n 1
 [ "$(sql -c 'SELECT count(*) FROM compared WHERE NOT is_same' </dev/null)" = 0 ]
