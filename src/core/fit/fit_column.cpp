@@ -69,8 +69,9 @@ class Fit {
   void write_totals() {
     const double scale = options_.rows_per_row_read;
     Header& h = header_;
-    h.flags = static_cast<std::uint8_t>(kFitted | (automatic() ? kBounded : 0) |
-                                        (options_.every_row_read ? kEveryRowRead : 0));
+    h.flags =
+        static_cast<std::uint8_t>((options_.added_up ? 0 : kFitted) | (automatic() ? kBounded : 0) |
+                                  (options_.every_row_read ? kEveryRowRead : 0));
     if (automatic() && options_.as_counted && every_row_is_in()) h.flags |= kExactEnds;
     h.value_type = options_.value_type;
     h.sample_rows = sample_.sample_rows();

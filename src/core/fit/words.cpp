@@ -14,8 +14,6 @@ namespace kde {
 
 namespace {
 
-// Values are counted each by itself, however many.
-constexpr std::size_t kAnyValues = std::size_t{1} << 40;
 // A value of no more blocks is a rare one.
 constexpr std::uint32_t kFewBlocks = 4;
 // Counts of values in blocks that are held: 32 MB.
@@ -46,7 +44,7 @@ double without_noise(double seen, double noise, double values_for_each_block) {
 Words::Words(const Options& options)
     : options_(options), reservoir_(static_cast<std::uint64_t>(kDrawnRows), options.seed) {
   if (options.measures > 0)
-    sums_ = std::make_unique<OwnedGridCells>(Chain::decimal, options.measures, kAnyValues);
+    sums_ = std::make_unique<OwnedGridCells>(Chain::decimal, options.measures, kAnyWords);
 }
 
 Status Words::begin_block() noexcept {
@@ -132,6 +130,14 @@ Status Words::add(std::uint32_t number, double rows, std::span<const ValueSums> 
     if (sums_ == nullptr) return Status::success();
     return (*sums_)->add_value(number, rows, measures);
   });
+}
+
+void Words::take(std::span<const GridEntry> values, std::unique_ptr<OwnedGridCells> cells) {
+  for (const GridEntry& e : values) {
+    values_.emplace_back().rows = static_cast<std::uint64_t>(e.rows);
+    rows_ += e.rows;
+  }
+  if (sums_ != nullptr) sums_ = std::move(cells);
 }
 
 // Where a row of a sample lies.

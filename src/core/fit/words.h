@@ -50,6 +50,9 @@
 
 namespace kde {
 
+// Values are counted each by itself, however many.
+inline constexpr std::size_t kAnyWords = std::size_t{1} << 40;
+
 class Words {
  public:
   struct Options {
@@ -70,6 +73,9 @@ class Words {
   // Then also: so many rows of a value at once, and what each measure has in them. Errors:
   // out_of_memory.
   Status add(std::uint32_t number, double rows, std::span<const ValueSums> measures) noexcept;
+  // Instead of rows: values and their rows, numbered in that order, and cells that have them, with what
+  // measures have in them. Throws std::bad_alloc.
+  void take(std::span<const GridEntry> values, std::unique_ptr<OwnedGridCells> cells);
   // As Sampler::begin_block().
   Status begin_block() noexcept;
 

@@ -29,6 +29,7 @@
 #include "core/density/histogram_view.h"
 #include "core/density/measure_format.h"
 #include "core/density/round_ends.h"
+#include "core/function_ref.h"
 #include "core/grid/grid_table.h"
 #include "core/grid/grid_tree.h"
 #include "core/grid/take_out.h"
@@ -130,6 +131,9 @@ class GridCells {
     std::span<const Header* const> others = {};
     bool all = false;
     const Control* control = nullptr;  // is asked for each part; error: cancelled
+    // Of densities of values alone: what is put in the place of one's value, >= 0; then no least and
+    // greatest of these need be known.
+    const FunctionRef<double(const Header&, double)>* number = nullptr;
   };
   Status add(const Header& density, const Without& without);
 

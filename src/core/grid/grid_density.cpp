@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <numeric>
 
 namespace kde {
 
@@ -247,8 +248,8 @@ Status GridCells::agree_with(const Header& density, int k) {
 class GridCells::DensityReader {
  public:
   // sign: -1 where they are taken out. Counts what is in no cell.
-  DensityReader(GridCells* to, const Header& density, int sign)
-      : to_(*to), h_(density), sign_(sign) {
+  DensityReader(GridCells* to, const Header& density, int sign, const Without& without)
+      : to_(*to), h_(density), sign_(sign), without_(without) {
     note_rows();
     for (int k = 0; k < to_.measures_; ++k) {
       reader_.emplace_back(&h_, k);
@@ -280,6 +281,10 @@ class GridCells::DensityReader {
       if (entry.level >= 0)
         off_lattice = std::max(
             off_lattice, entry.rows * std::min(1.0, h_.lattice_step / to_.ends_.step(entry.level)));
+      if (without_.number != nullptr) {
+        entry.x = entry.level < 0 ? (*without_.number)(h_, entry.x) : -1;
+        if (entry.x < 0) return invalid("a value has no number");
+      }
       out->entries.push_back(entry);
       for (int k = 0; k < to_.measures_; ++k)
         out->sums.push_back(in_units(k, reader_[static_cast<std::size_t>(k)].next(cell)));
@@ -287,10 +292,25 @@ class GridCells::DensityReader {
     to_.off_lattice_ += off_lattice;
     for (const SumsReader& r : reader_)
       if (!r.at_end()) return invalid("a measure has sums in other cells than the column");
+    if (without_.number != nullptr && !atoms) sort(out);
     return Status::success();
   }
 
  private:
+  void sort(CellList* list) const {
+    const CellList before = *list;
+    const auto measures = static_cast<std::size_t>(to_.measures_);
+    std::vector<std::size_t> order(before.entries.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return before.entries[a].x < before.entries[b].x;
+    });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      list->entries[i] = before.entries[order[i]];
+      for (std::size_t k = 0; k < measures; ++k)
+        list->sums[i * measures + k] = before.sums[order[i] * measures + k];
+    }
+  }
   MeasureSums in_units(int k, const MeasureSums& s) const {
     return MeasureSums{s.rows, s.sum * by_[k], s.squares * by_[k] * by_[k]}.moved(shift_[k]);
   }
@@ -355,6 +375,7 @@ class GridCells::DensityReader {
   GridCells& to_;
   const Header& h_;
   int sign_;
+  const Without& without_;
   std::vector<SumsReader> reader_;
   double by_[kMaxMeasures] = {}, shift_[kMaxMeasures] = {};
 };
@@ -374,11 +395,11 @@ Status GridCells::take_out(const Header& density, const Without& without, CellLi
   for (const Header* part : without.parts) {
     if (without.control != nullptr && without.control->stop_requested()) return cancelled();
     CellList cells;
-    if (Status s = DensityReader(this, *part, -1).read(false, &cells); !s.ok()) return s;
+    if (Status s = DensityReader(this, *part, -1, without).read(false, &cells); !s.ok()) return s;
     if (!kde::take_out(ends_, measures_, cells, list))
       return invalid("a part is none of the whole");
   }
-  for (int k = -1; k < measures_; ++k) {
+  for (int k = without.number != nullptr ? 0 : -1; k < measures_; ++k) {
     Ends left;
     if (!find_ends(density, k, without, &left))
       return Status::error(Code::too_large, "a least or greatest value that is gone");
@@ -397,7 +418,7 @@ Status GridCells::add(const Header& density, const Without& without) {
       for (const Header* part : without.parts)
         if (Status s = agree_with(*part, k); !s.ok()) return s;
     }
-    DensityReader reader(this, density, 1);
+    DensityReader reader(this, density, 1, without);
     CellList list;
     if (Status s = reader.read(false, &list); !s.ok()) return s;
     if (!without.parts.empty())

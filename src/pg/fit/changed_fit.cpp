@@ -16,6 +16,7 @@
 #include "pg/fit/column_fit.h"
 #include "pg/fit/road.h"
 #include "pg/fit/stretch_fit.h"
+#include "pg/fit/word_fit.h"
 #include "pg/read/changed_stretches.h"
 #include "pg/read/row_reader.h"
 #include "pg/type/density_datum.h"
@@ -55,6 +56,13 @@ class AddedEstimate final : public LineEstimate {
     const kde::Chain chain = chain_of(request.key, request.asked);
     options_.method = kde::Method::automatic;
     options_.added_up = true;  // its totals have been rounded once for each refresh
+    if (is_category(request.key, 0)) {
+      type_ = word_type(request.key, context);
+      options_.as_counted = true;
+      word_sums_ = Owned<kde::WordSums>::create(context, request.key.measures);
+      words_ = Owned<kde::Words>::create(context, word_options(request, type_));
+      return;
+    }
     cells_ = Owned<kde::OwnedGridCells>::create(context, chain, request.key.measures);
     (*cells_)->keep_cells();
     if (request.key.groups == 0) return;
@@ -64,6 +72,7 @@ class AddedEstimate final : public LineEstimate {
   }
 
   kde::Status add(const kde::Header& density, const kde::GridCells::Without& without) {
+    if (words_ != nullptr) return word_sums_->add(density, without);
     if (kde::Status s = (*cells_)->add(density, without); !s.ok()) return s;
     return groups_ != nullptr ? groups_->add(density, without) : kde::Status::success();
   }
@@ -72,7 +81,11 @@ class AddedEstimate final : public LineEstimate {
     return kde::Status::error(kde::Code::internal, "a row among densities");
   }
   kde::Status begin_block() noexcept override { return kde::Status::success(); }
-  kde::Status finish(const kde::Control&) noexcept override {
+  kde::Status finish(const kde::Control& control) noexcept override {
+    if (words_ != nullptr) {
+      const kde::Status s = word_sums_->rank(words_);
+      return s.ok() ? words_->finish(&sample_, control) : s;
+    }
     if (kde::Status s = (*cells_)->settle(); !s.ok()) return s;
     sample_.totals = (*cells_)->totals();
     sample_.specials = (*cells_)->specials();
@@ -80,6 +93,10 @@ class AddedEstimate final : public LineEstimate {
   }
   kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
                   const kde::Control& control) noexcept override {
+    if (words_ != nullptr) {
+      if (kde::Status s = fit_line(types, read, engine, control); !s.ok()) return s;
+      return append_words(*words_, type_, &options_, &density_);
+    }
     set_options(types, read, engine);
     const kde::GridBytes bytes = grid_bytes();
     if (kde::Status s = kde::fit_cells(&**cells_, options_, bytes, control, &density_, &report_);
@@ -89,10 +106,14 @@ class AddedEstimate final : public LineEstimate {
   }
   void describe(DensityFit* fit) const override {
     LineEstimate::describe(fit);
+    if (words_ != nullptr) describe_words(&density_.header(), fit);
     if (groups_ != nullptr) describe_groups(of_groups_, kde::GroupsBytes::of(grid_bytes()), fit);
   }
 
  private:
+  WordType type_ = {};
+  kde::WordSums* word_sums_ = nullptr;
+  kde::Words* words_ = nullptr;  // of a category; then none of the following
   kde::OwnedGridCells* cells_ = nullptr;
   kde::GridGroups* groups_ = nullptr;
   kde::GroupsReport of_groups_;
@@ -306,6 +327,9 @@ bool Road::read_changed(Relation relation, const StoredDensity& stored, const St
   ChangedStretches found;
   const double blocks = blocks_of(now);
   if (kept.size() == 0) return read_all("no stretches are kept");
+  if (is_category(request_->key, 0) && !(word_type(request_->key, context_).direct() &&
+                                         kde::WordSums::is_told(*header_of(stored.value))))
+    return read_all("values are not known by their texts");
   if (!find_changed(RelationGetRelid(relation), stored.proof, kept, kMostShare * blocks,
                     Moved::changed, &found))
     return read_all("what changed is not known, or much");
@@ -342,8 +366,8 @@ bool Road::read_changed(Relation relation, const StoredDensity& stored, const St
 bool Road::read_changed(Relation relation) {
   const DensityRequest& request = *request_;
   if (request.locked == nullptr || request.anew || IsolationUsesXactSnapshot() ||
-      !may_have_stretches(request) || is_category(request.key, 0) ||
-      !request.locked->entry->proof.known || is_of_its_time(request.key) ||
+      !may_have_stretches(request) || !request.locked->entry->proof.known ||
+      is_of_its_time(request.key) ||
       changed_since_fit(request.key, request.locked->entry->fitted) != nullptr)
     return false;
   instr_time start;
@@ -351,7 +375,7 @@ bool Road::read_changed(Relation relation) {
   const Oid oid = RelationGetRelid(relation);
   MemoryContext caller = MemoryContextSwitchTo(context_);
   (void)find_all_inheritors(oid, AccessShareLock, nullptr);
-  const Counters counters = read_counters(oid);
+  counters_ = read_counters(oid);
   const ProofBegun begun = begin_proof(oid);
   PushActiveSnapshot(GetLatestSnapshot());
   const StoredDensity stored = catalog_find(request.key, GetActiveSnapshot());
@@ -365,7 +389,6 @@ bool Road::read_changed(Relation relation) {
   }
   PopActiveSnapshot();
   MemoryContextSwitchTo(caller);
-  counters_ = counters;
   scan_ms_ = elapsed_ms(start);
   return reading_.done;
 }

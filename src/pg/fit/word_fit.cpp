@@ -69,12 +69,13 @@ class WordEstimate final : public LineEstimate {
   }
   kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
                   const kde::Control& control) noexcept override {
-    options_.word_type = type_.number();
-    options_.word_flags = word_flags(type_);
     if (kde::Status s = fit_line(types, read, engine, control); !s.ok()) return s;
-    return words_.append(options_, &density_);
+    return append_words(words_, type_, &options_, &density_);
   }
-  void describe(DensityFit* fit) const override;
+  void describe(DensityFit* fit) const override {
+    LineEstimate::describe(fit);
+    describe_words(&density_.header(), fit);
+  }
 
   // Before the scan.
   Categories categories_;
@@ -95,9 +96,10 @@ class WordEstimate final : public LineEstimate {
   bool of_table_;
 };
 
-void WordEstimate::describe(DensityFit* fit) const {
-  LineEstimate::describe(fit);
-  const kde::WordsView words(&density_.header());
+}  // namespace
+
+void describe_words(const kde::Header* density, DensityFit* fit) {
+  const kde::WordsView words(density);
   fit->record.model =
       words.others() > 0
           ? psprintf("values as counted: %u kept of %.0f; another has %.0f rows at most",
@@ -105,7 +107,12 @@ void WordEstimate::describe(DensityFit* fit) const {
           : psprintf("values as counted: %.0f", words.header().distinct);
 }
 
-}  // namespace
+kde::Status append_words(const kde::Words& words, const WordType& type, kde::FitOptions* options,
+                         kde::DensityBytes* density) noexcept {
+  options->word_type = type.number();
+  options->word_flags = word_flags(type);
+  return words.append(*options, density);
+}
 
 // Texts are those of the scan's user, who may print what he may read.
 void keep_words(const Categories& categories, WordType* type, kde::Words* words) {
@@ -148,24 +155,30 @@ uint32 word_flags(const WordType& type) {
   return (type.folded() ? uint32{kde::kFolded} : 0) | (type.is_enum() ? uint32{kde::kPlaced} : 0);
 }
 
+WordType word_type(const DensityKey& key, MemoryContext context) {
+  int32 typmod;
+  WordType type;
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  type.begin(key_column_type(key, 0, &typmod), key_column_collation(key, 0));
+  MemoryContextSwitchTo(caller);
+  return type;
+}
+
+kde::Words::Options word_options(const DensityRequest& request, const WordType& type) {
+  kde::Words::Options options;
+  options.seed = request.seed();
+  options.measures = request.key.measures;
+  options.placed = type.is_enum();
+  return options;
+}
+
 Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context) {
   const DensityKey& key = request.key;
   check_fitted_by_auto(request, psprintf("%s is a category, which is", describe_column(key, 0)));
-  int32 typmod;
-  const Oid type = key_column_type(key, 0, &typmod);
-  const Oid collation = key_column_collation(key, 0);
-  WordType words;
-  words.begin(type, collation);
-  kde::Words::Options options;
-  options.seed = request.seed();
-  options.measures = key.measures;
-  options.placed = words.is_enum();
-  auto* estimate = Owned<WordEstimate>::create(context, request, options);
-  // Its functions live as long as the estimate.
-  MemoryContext caller = MemoryContextSwitchTo(context);
-  estimate->type_.begin(type, collation);
-  MemoryContextSwitchTo(caller);
-  estimate->categories_.begin(words.base(), collation, key.column[0].text, context);
+  const WordType type = word_type(key, context);
+  auto* estimate = Owned<WordEstimate>::create(context, request, word_options(request, type));
+  estimate->type_ = type;
+  estimate->categories_.begin(type.base(), type.collation(), key.column[0].text, context);
   estimate->categories_.limit(most_word_memory(), !request.of_table);
   return estimate;
 }

@@ -17,5 +17,13 @@ Size most_word_memory();
 void keep_words(const Categories& categories, WordType* type, kde::Words* words);
 // FitOptions::word_flags.
 uint32 word_flags(const WordType& type);
+// Of a key's column; its functions live as long as `context`.
+WordType word_type(const DensityKey& key, MemoryContext context);
+kde::Words::Options word_options(const DensityRequest& request, const WordType& type);
+// Words behind the cells of a density of their ranks.
+kde::Status append_words(const kde::Words& words, const WordType& type, kde::FitOptions* options,
+                         kde::DensityBytes* density) noexcept;
+// What a density of words says of itself.
+void describe_words(const kde::Header* density, DensityFit* fit);
 
 }  // namespace kde_pg

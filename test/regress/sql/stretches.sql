@@ -97,6 +97,36 @@ SELECT look();
 DROP TABLE other;
 SELECT look();
 SELECT count(*) FROM kept;
+-- Words, by their texts: each stretch ranks its own. Where some share a rank, or equal values are printed unlike, all are read.
+DELETE FROM statement;
+CREATE TABLE talk AS SELECT i AS k, 'word ' || i * i % 37 AS word, (i % 100 / 10.0)::numeric(8,1) AS y, repeat('x', 500) AS pad FROM generate_series(1, 3000) AS i;
+VACUUM talk;
+SELECT FROM kde_fit('talk', 'word', sample_rows => -1, measures => '{y}');
+SELECT kde_set_plain_sql('talk.word', true);
+INSERT INTO statement VALUES ('SELECT word, count(*), sum(y) FROM talk WHERE word IS NOT NULL GROUP BY word'), ('SELECT count(*), sum(y) FROM talk WHERE word = ''new''');
+CREATE FUNCTION refresh_words() RETURNS SETOF text LANGUAGE sql AS $$ SELECT format('%s: %s of %s blocks', action, blocks_read, pg_relation_size('talk') / 8192) FROM kde_refresh('talk', force => true) $$;
+INSERT INTO talk SELECT 3000 + i, CASE WHEN i > 20 THEN 'new' WHEN i > 10 THEN 'word 1' END, i % 10, repeat('x', 500) FROM generate_series(1, 60) AS i;
+SELECT refresh_words();
+SELECT say('refreshed');
+DELETE FROM talk WHERE word = 'new';
+UPDATE talk SET word = 'word 0', y = 5 WHERE k = 1500;
+SELECT refresh_words();
+SELECT say('refreshed');
+-- Longer than words are kept.
+INSERT INTO talk VALUES (4000, repeat('long', 300), 1, '');
+SELECT refresh_words();
+SELECT say('refreshed');
+INSERT INTO talk VALUES (4001, 'short', 1, '');
+SELECT refresh_words();
+SELECT say('refreshed');
+SELECT kde_drop('talk.word');
+DELETE FROM statement;
+CREATE TABLE document AS SELECT ('{"a": ' || i % 7 || '.0}')::jsonb AS word, repeat('x', 500) AS pad FROM generate_series(1, 3000) AS i;
+VACUUM document;
+SELECT FROM kde_fit('document', 'word', sample_rows => -1);
+INSERT INTO document VALUES ('{"a": 1}');
+SELECT action, blocks_read = pg_relation_size('document') / 8192 AS all_blocks FROM kde_refresh('document', force => true);
+DROP TABLE document;
 -- What is nobody's, as a catalog that was locked beside a DROP TABLE leaves it, goes with the next round.
 SELECT FROM kde_fit('tree', 'x', sample_rows => -1);
 ALTER EVENT TRIGGER kde_aqp_on_drop DISABLE;

@@ -25,6 +25,8 @@ INSERT INTO t SELECT k, nullif('word ' || k % 17, 'word 7'), md5((k % 7001)::tex
 FROM generate_series(1, 20000) AS k;
 ALTER TABLE t1 SET (parallel_workers = 2);
 ALTER TABLE t2 SET (parallel_workers = 2);
+CREATE INDEX t1_id ON t1 (id);
+CREATE INDEX t2_id ON t2 (id);
 ANALYZE t;
 
 SET parallel_setup_cost = 0;
@@ -55,6 +57,9 @@ BEGIN
   SET max_parallel_workers_per_gather = 0;
   EXECUTE fit;
   PERFORM note('alone');
+  -- Of files that are new all rows are read.
+  CLUSTER t1 USING t1_id;
+  CLUSTER t2 USING t2_id;
   PERFORM kde_refresh('t', force => true);
   PERFORM note('rows');
   RESET max_parallel_workers_per_gather;
