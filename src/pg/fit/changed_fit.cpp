@@ -200,6 +200,14 @@ int compare_stretches(const ListCell* a, const ListCell* b) {
   return x->first < y->first ? -1 : x->first > y->first ? 1 : 0;
 }
 
+// Blocks that are looked through for changes, of all. Where none was counted VACUUM may have frozen
+// all of them: their hashes say so for a part of what a fit takes.
+double most_blocks(const LockedDensity& locked, const Counters& now, double blocks) {
+  const Counters& then = locked.upkeep.counters;
+  const bool none = then.known && now.known && changed_rows(then, now) == 0;
+  return none ? blocks : kMostShare * blocks;
+}
+
 bool read_all(const char* why) {
   ereport(DEBUG1, (errmsg_internal("all rows are read: %s", why)));
   return false;
@@ -330,8 +338,8 @@ bool Road::read_changed(Relation relation, const StoredDensity& stored, const St
   if (is_category(request_->key, 0) && !(word_type(request_->key, context_).direct() &&
                                          kde::WordSums::is_told(*header_of(stored.value))))
     return read_all("values are not known by their texts");
-  if (!find_changed(RelationGetRelid(relation), stored.proof, kept, kMostShare * blocks,
-                    Moved::changed, &found))
+  if (!find_changed(RelationGetRelid(relation), stored.proof, kept,
+                    most_blocks(*request_->locked, counters_, blocks), Moved::changed, &found))
     return read_all("what changed is not known, or much");
   if (!are_leaves_of(now, stored.proof, found)) return read_all("leaves come and go");
   const Changes changes = changes_of(stored.proof, now, kept, found);

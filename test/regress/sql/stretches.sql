@@ -112,6 +112,10 @@ DELETE FROM talk WHERE word = 'new';
 UPDATE talk SET word = 'word 0', y = 5 WHERE k = 1500;
 SELECT refresh_words();
 SELECT say('refreshed');
+-- What froze all blocks changed none of their rows.
+VACUUM (FREEZE) talk;
+SELECT refresh_words();
+SELECT say('frozen');
 -- Longer than words are kept.
 INSERT INTO talk VALUES (4000, repeat('long', 300), 1, '');
 SELECT refresh_words();
