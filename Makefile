@@ -53,7 +53,7 @@ PG_CXXFLAGS = -std=c++20 -fvisibility-inlines-hidden -ffp-contract=off $(WARNING
 PG_CPPFLAGS = -Isrc
 
 # The linker is $(CC), which does not add the C++ runtime by itself.
-SHLIB_LINK = $(CORE_LIBS) -lstdc++ -lm $(DISTRIBUTION_LDFLAGS)
+SHLIB_LINK = $(CORE_LIBS) -lstdc++ -lm $(DISTRIBUTION_LDFLAGS) -Wl,--version-script=make/exports.map
 
 # PGXS compiles bitcode for JIT inlining with clang, without PG_CXXFLAGS (so without -std=c++20).
 # It would inline nothing of use: the functions called from SQL cost microseconds, not nanoseconds.

@@ -67,10 +67,7 @@ $(call objects,$(1),test,$(1),$(2) $$(REST_CPPFLAGS) $$(QUICKLY))
 endef
 
 # PostgreSQL's include directories as system ones: warnings in its headers are not ours.
-# -fvisibility=hidden only from version 16 on: before that PG_FUNCTION_INFO_V1 declares functions
-# without exporting them, and none called from SQL would be found.
-PG_COMPILE = $(CXX) $(CXXFLAGS) $(PG_VISIBILITY) $(patsubst -I/%,-isystem /%,$(CPPFLAGS))
-PG_VISIBILITY = $(if $(filter 15,$(MAJORVERSION)),,-fvisibility=hidden)
+PG_COMPILE = $(CXX) $(CXXFLAGS) $(patsubst -I/%,-isystem /%,$(CPPFLAGS))
 build/pg.flags: FLAGS = $(VERSION) $(PG_COMPILE)
 
 # -O1 and line numbers alone (-g1): compiling takes longer than running.
