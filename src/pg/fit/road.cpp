@@ -12,8 +12,6 @@
 #include "pg/read/categories.h"
 #include "pg/type/density_datum.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 
 extern "C" {
@@ -81,19 +79,6 @@ void settle_counters(Relation relation, const ScanResult& scan, Operation operat
                    errhint("Set max_age with kde_set_refresh().")));
 }
 
-// What core frees it takes again at once, as it tries one cut of a density after another. By default
-// each large piece goes back to the system, and each of its pages is a fault the next time.
-void keep_freed_memory() {
-#ifdef M_TRIM_THRESHOLD
-  constexpr int kMegabyte = 1 << 20;
-  static bool done = false;
-  if (done) return;
-  (void)mallopt(M_MMAP_THRESHOLD, 16 * kMegabyte);
-  (void)mallopt(M_TRIM_THRESHOLD, 64 * kMegabyte);
-  done = true;
-#endif
-}
-
 }  // namespace
 
 void begin_to_store(const DensityRequest& request) {
@@ -131,7 +116,6 @@ ScanOptions scan_options(const DensityRequest& request, int64 blocks) {
 }
 
 void Road::begin(const DensityRequest& request) {
-  keep_freed_memory();
   *this = Road();
   request_ = &request;
   INSTR_TIME_SET_CURRENT(begun_);

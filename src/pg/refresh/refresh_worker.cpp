@@ -21,6 +21,8 @@
 #include "pg/device/device_program.h"
 #include "pg/refresh/refresh.h"
 
+#include <malloc.h>
+
 #include <climits>
 
 extern "C" {
@@ -294,6 +296,16 @@ class Worker {
   List* one_by_one_ = NIL;  // tables whose densities are refreshed so
 };
 
+// What core frees it takes again at once, as it tries one cut of a density after another. By default
+// each large piece goes back to the system, and each of its pages is a fault the next time.
+void keep_freed_memory() {
+#ifdef M_TRIM_THRESHOLD
+  constexpr int kMegabyte = 1 << 20;
+  (void)mallopt(M_MMAP_THRESHOLD, 16 * kMegabyte);
+  (void)mallopt(M_TRIM_THRESHOLD, 64 * kMegabyte);
+#endif
+}
+
 }  // namespace
 
 void begin_worker_transaction(const char* activity) {
@@ -345,6 +357,7 @@ void kde_refresh_worker_main(Datum) {
   if (!OidIsValid(database)) proc_exit(0);
   BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
   pin_settings();
+  keep_freed_memory();
   Worker worker;
   report_visit(worker.run());
   proc_exit(0);
