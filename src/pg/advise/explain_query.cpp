@@ -12,6 +12,7 @@
 #include "pg/values/result_set.h"
 
 extern "C" {
+#include "access/xact.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "tcop/dest.h"
@@ -45,33 +46,44 @@ Query* as_query(const char* text) {
   return with_bucket_constants(linitial_node(Query, queries));
 }
 
-// Of a density that the plan asks: that it does not answer.
+void note_obstacle(const char* obstacle, PlainReason* to) {
+  to->answers = false;
+  to->why = psprintf("would answer, but: %s", obstacle);
+}
+
+// Of a density that the plan asks: that it does not answer. Of those that the user may not read there is one
+// reason, which names none.
 void note_obstacle(const DensityKey& key, const char* obstacle, List* reasons) {
-  if (!is_readable(key)) return;
-  const char* name = density_name(key);
+  const char* name = is_readable(key) ? density_name(key) : nullptr;
   for (PlainReason* r : of_list<PlainReason>(reasons)) {
-    if (!r->answers || r->relation != key.relation || r->density == nullptr ||
-        strcmp(r->density, name) != 0 ||
-        strcmp(r->filter == nullptr ? "" : r->filter, key.filter) != 0)
+    if (!r->answers || r->relation != key.relation || (r->density == nullptr) != (name == nullptr))
       continue;
-    r->answers = false;
-    r->why = psprintf("would answer, but: %s", obstacle);
+    if (name != nullptr && (strcmp(r->density, name) != 0 ||
+                            strcmp(r->filter == nullptr ? "" : r->filter, key.filter) != 0))
+      continue;
+    note_obstacle(obstacle, r);
     return;
   }
 }
 
+struct Trial {
+  List* reasons;      // PlainReason*
+  bool after_others;  // of the transaction, as the statement would be
+};
+
 // Nothing beneath a node is asked where it answers, and of what depends on other rows nothing is known.
-bool try_node(PlanState* node, void* reasons) {
+bool try_node(PlanState* node, void* context) {
   if (node == nullptr) return false;
-  if (!is_plain_node(node->plan)) return planstate_tree_walker(node, as_walker(try_node), reasons);
+  if (!is_plain_node(node->plan)) return planstate_tree_walker(node, as_walker(try_node), context);
   if (!bms_is_empty(node->plan->allParam)) return false;
+  const auto* trial = static_cast<const Trial*>(context);
   const DensityKey* density;
-  const char* obstacle = obstacle_to_plain_node(node, &density);
-  if (obstacle != nullptr) note_obstacle(*density, obstacle, static_cast<List*>(reasons));
+  const char* obstacle = obstacle_to_plain_node(node, trial->after_others, &density);
+  if (obstacle != nullptr) note_obstacle(*density, obstacle, trial->reasons);
   return false;
 }
 
-void try_plan(Query* query, const char* text, List* reasons) {
+void try_plan(Query* query, const char* text, Trial trial) {
   const int nest = NewGUCNestLevel();
   (void)set_config_option("kde_aqp.approximate", "all", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
                           true, 0, false);
@@ -79,9 +91,9 @@ void try_plan(Query* query, const char* text, List* reasons) {
   QueryDesc* run = CreateQueryDesc(plan_query(query, text), text, GetActiveSnapshot(),
                                    InvalidSnapshot, None_Receiver, nullptr, nullptr, 0);
   ExecutorStart(run, 0);
-  (void)try_node(run->planstate, reasons);
+  (void)try_node(run->planstate, &trial);
   for (PlanState* subplan : of_list<PlanState>(run->estate->es_subplanstates))
-    (void)try_node(subplan, reasons);
+    (void)try_node(subplan, &trial);
   ExecutorFinish(run);
   ExecutorEnd(run);
   FreeQueryDesc(run);
@@ -104,11 +116,17 @@ Datum kde_explain_query(PG_FUNCTION_ARGS) {
   PlainDemand demand;
   demand.of_subqueries = true;
   check_may_run(query);
+  const char* exact_alone = why_exact_alone(query);
   auto* again = static_cast<Query*>(copyObjectImpl(query));
   (void)plan_demanded(&demand, query, asked);
-  // What raises an error when it begins is for the statement itself to tell.
-  if (demand.found && strchr(asked, '$') == nullptr)
-    (void)without_error([&] { try_plan(again, asked, demand.reasons); });
+  for (PlainReason* r : of_list<PlainReason>(demand.reasons))
+    if (exact_alone != nullptr && r->answers) note_obstacle(exact_alone, r);
+  // Before the subtransaction, which would count as a block of several statements.
+  const Trial trial = {demand.reasons, IsTransactionBlock()};
+  // What raises an error when it begins is for the statement itself to tell. What changes rows would do so
+  // as it ends.
+  if (demand.found && exact_alone == nullptr && strchr(asked, '$') == nullptr)
+    (void)without_error([&] { try_plan(again, asked, trial); });
   PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted",
                       nullptr};
   if (demand.reasons == NIL) demand.reasons = list_make1(&none);

@@ -14,6 +14,8 @@ namespace kde_pg {
 // Whether the session asks for densities' answers to a query that is being planned, the whole of
 // it.
 bool is_plain_sql_wanted(const ::Query* top);
+// Why no density answers any part of a statement; null: one may.
+const char* why_exact_alone(const ::Query* top);
 
 // What is done while groupings are planned, as the hook has it, without the hooks of others.
 void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
@@ -25,8 +27,8 @@ bool has_dimensions(const Plan* plan);
 // Whether the density answers, of which nothing is said yet.
 bool decide_plain_node(PlanState* node);
 // The same of a node that is not to run: why not, and by which density; null: one answers, or the session
-// does not ask.
-const char* obstacle_to_plain_node(PlanState* node, const DensityKey** density);
+// does not ask. after_others: its statement is to come after others of its transaction.
+const char* obstacle_to_plain_node(PlanState* node, bool after_others, const DensityKey** density);
 // By NOTICE, in kde_plain_sql, to the demand.
 void say_of_plain_node(PlanState* node);
 

@@ -175,10 +175,11 @@ struct ScanState {
   PlainDemand* demand;   // null: of the session
   MemoryContext memory;  // of the answers
   bool client_statement, keeps_rows, decided, noticed;
-  bool own_changes;  // the transaction may have changed a table of the statement
-  bool alone;        // without the exact plan, which is beside it: second_plan.h
-  int eflags;        // by which the exact plan begins
-  bool exact_begun;  // whether it can run: before, it can be shown alone
+  bool after_others;  // of the same transaction
+  bool own_changes;   // the transaction may have changed a table of the statement
+  bool alone;         // without the exact plan, which is beside it: second_plan.h
+  int eflags;         // by which the exact plan begins
+  bool exact_begun;   // whether it can run: before, it can be shown alone
   PlainAnswers answers;
   int next;
   PlainRest rest;
@@ -271,6 +272,7 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   const auto* scan = castNode(CustomScan, css->ss.ps.plan);
   s->client_statement = late != nullptr ? late->client_statement : is_beginning_client_statement();
   s->keeps_rows = late != nullptr ? late->keeps_rows : is_beginning_to_keep_rows();
+  s->after_others = IsTransactionBlock() || !s->client_statement;
   s->alone = scan->custom_plans == NIL;
   s->eflags = eflags;
   s->exact_begun = !may_begin_anew(estate);
@@ -326,9 +328,8 @@ PlainOutcome before_all(ScanState* s) {
     if (rte->rtekind != RTE_RELATION || is_dimension(s, rte->relid)) continue;
     // What the transaction has changed in a foreign table, or by another planner's plan, took no
     // lock here.
-    const bool may_have_changed = (s->alone || rte->relkind == RELKIND_FOREIGN_TABLE) &&
-                                  (IsTransactionBlock() || !s->client_statement);
-    if (may_have_changed) return PlainOutcome::own_changes;
+    if (s->after_others && (s->alone || rte->relkind == RELKIND_FOREIGN_TABLE))
+      return PlainOutcome::own_changes;
     s->own_changes |= rte->relkind != RELKIND_FOREIGN_TABLE && has_own_changes(rte->relid);
   }
   // They are read as others' are: they clear their blocks' bits, too, and the statement's snapshot has
@@ -811,10 +812,15 @@ bool is_plain_sql_wanted(const ::Query* top) {
     case Approximate::all:
       break;
   }
-  return !is_of_other_node() && !is_planning_to_keep_rows() && top->commandType == CMD_SELECT &&
-         !top->hasModifyingCTE && top->rowMarks == NIL &&
-         !(top->hasRowSecurity &&
-           asks_in_policy(reinterpret_cast<Node*>(const_cast<::Query*>(top)), nullptr));
+  return !is_of_other_node() && !is_planning_to_keep_rows() && why_exact_alone(top) == nullptr;
+}
+
+const char* why_exact_alone(const ::Query* top) {
+  if (top->commandType != CMD_SELECT || top->hasModifyingCTE) return "the statement changes rows";
+  if (top->rowMarks != NIL) return "the statement locks rows";
+  const bool asks = top->hasRowSecurity &&
+                    asks_in_policy(reinterpret_cast<Node*>(const_cast<::Query*>(top)), nullptr);
+  return asks ? "a policy of the statement's has a subquery" : nullptr;
 }
 
 void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
@@ -842,8 +848,9 @@ bool decide_plain_node(PlanState* node) {
   return is_answered(s);
 }
 
-const char* obstacle_to_plain_node(PlanState* node, const DensityKey** density) {
+const char* obstacle_to_plain_node(PlanState* node, bool after_others, const DensityKey** density) {
   ScanState* s = state_of(castNode(CustomScanState, node));
+  s->after_others = after_others;
   decide(s);
   const PlainOutcome outcome = s->answers.outcome;
   if (is_answered(s) || outcome == PlainOutcome::off || outcome == PlainOutcome::nested)
