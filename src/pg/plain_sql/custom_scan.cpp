@@ -36,6 +36,7 @@ extern "C" {
 #include "executor/executor.h"
 #include "executor/nodeSubplan.h"
 #include "jit/jit.h"
+#include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -123,7 +124,7 @@ bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   auto* parts = makeNode(CustomScan);
   const auto& first = *static_cast<const PlainQuery*>(linitial(queries));
   write_plain_plans(queries, demand != nullptr, planned_leaves(root, first.table), parts);
-  if (others != NIL) write_others(queries, others, parts);
+  if (others != NIL) write_others(queries, others, GetUserId(), parts);
   auto* path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
   path->path.parent = output;
@@ -687,7 +688,7 @@ void explain_answer(const PlainAnswers& a, ExplainState* es) {
 // Densities of the table that were not asked, the nearest first, with the reason of each.
 void explain_others(const ScanState* s, ExplainState* es) {
   constexpr int kMostShown = 8;
-  const List* others = read_others(castNode(CustomScan, s->css.ss.ps.plan));
+  const List* others = read_others(castNode(CustomScan, s->css.ss.ps.plan), GetUserId());
   ListCell* cell;
   foreach (cell, others) {
     const int more = list_length(others) - foreach_current_index(cell);

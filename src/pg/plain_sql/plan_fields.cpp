@@ -313,7 +313,7 @@ void write_plain_plans(const List* queries, bool demanded, uint64 leaves, Custom
     write_one(*item, demanded, leaves, scan);
 }
 
-void write_others(const List* queries, const List* reasons, CustomScan* scan) {
+void write_others(const List* queries, const List* reasons, Oid user, CustomScan* scan) {
   List* others = NIL;
   for (const PlainReason* r : of_list<const PlainReason>(reasons)) {
     bool is_asked = r->key == nullptr;
@@ -324,14 +324,15 @@ void write_others(const List* queries, const List* reasons, CustomScan* scan) {
     others =
         lappend(others, list_make2(makeString(display_name(*r->key)), makeString(copy_of(why))));
   }
-  scan->custom_private = lappend(scan->custom_private, others);
+  scan->custom_private = lappend(scan->custom_private, list_make2(list_make1_oid(user), others));
 }
 
-const List* read_others(const CustomScan* scan) {
+const List* read_others(const CustomScan* scan, Oid user) {
   const int plans = list_length(scan->custom_exprs);
-  return list_length(scan->custom_private) > plans
-             ? static_cast<const List*>(list_nth(scan->custom_private, plans))
-             : NIL;
+  if (list_length(scan->custom_private) <= plans) return NIL;
+  const auto* kept = static_cast<const List*>(list_nth(scan->custom_private, plans));
+  const bool is_of_user = linitial_oid(static_cast<const List*>(linitial(kept))) == user;
+  return is_of_user ? static_cast<const List*>(lsecond(kept)) : NIL;
 }
 
 List* read_plain_plans(const CustomScan* scan) {

@@ -8,7 +8,7 @@
 //                      fractions, as a list each; buckets with the column's value left open
 //   custom_private     a list of the rest, below; of open expressions, too, which refer to the columns
 //                      above: what these are of the planner need not put in their place. For EXPLAIN, behind
-//                      all of them, the densities that are not asked, of each its name and why
+//                      all of them, the densities that are not asked: for whom, and of each its name and why
 //   custom_plans       the exact plan, whose target list is the scan's, and parameters; that of
 //                      rest.h, if there is one; each dimension's
 #pragma once
@@ -81,8 +81,9 @@ struct PlainPlan {
 void write_plain_plans(const List* queries, bool demanded, uint64 leaves, CustomScan* scan);
 // PlainPlan*, palloc'ed.
 List* read_plain_plans(const CustomScan* scan);
-// reasons: PlainReason*. Then pairs of String, in a list each.
-void write_others(const List* queries, const List* reasons, CustomScan* scan);
-const List* read_others(const CustomScan* scan);
+// reasons: PlainReason*, as the user may know them: of a plan that is kept others may hear. Then pairs of
+// String, in a list each, of that user's; NIL for others.
+void write_others(const List* queries, const List* reasons, Oid user, CustomScan* scan);
+const List* read_others(const CustomScan* scan, Oid user);
 
 }  // namespace kde_pg

@@ -51,9 +51,20 @@ SELECT count((kde_fit('several', 'z', seed => 1, filter => 'y < ' || i)).rows) A
 SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'several'::regclass;
 SELECT told('SELECT sum(y), sum(z) FROM several WHERE x < 10000');
 SELECT jsonb_array_length(t -> 'Densities') AS densities, t #> '{Densities,2}' AS nearest, t #> '{Densities,10}' AS others FROM told_as_json('SELECT sum(y), sum(z) FROM several WHERE x < 10000') AS t;
--- Of a view's densities kde_explain_query has the same reason.
+-- A kept plan tells no other role of densities that it may not read.
 CREATE ROLE regress_kde_reader;
+GRANT SELECT (x, z) ON several TO regress_kde_reader;
+SET plan_cache_mode = force_generic_plan;
+PREPARE kept AS SELECT sum(z) FROM several WHERE x < 10000;
+SELECT count(*) > 1 AS others FROM told('EXECUTE kept') AS line WHERE line LIKE 'Density: %';
+SET ROLE regress_kde_reader;
+SELECT told('EXECUTE kept');
+RESET ROLE;
+DEALLOCATE kept;
+RESET plan_cache_mode;
+-- Of a view's densities kde_explain_query has the same reason.
 CREATE VIEW of_several AS SELECT x, z FROM several;
+REVOKE SELECT (x, z) ON several FROM regress_kde_reader;
 GRANT SELECT ON of_several TO regress_kde_reader;
 SET ROLE regress_kde_reader;
 SELECT density, answers, regexp_replace(reason, '[0-9.]+ %', 'N %') AS reason FROM kde_explain_query('SELECT sum(z) FROM of_several WHERE x < 10000');
