@@ -46,6 +46,13 @@ Query* as_query(const char* text) {
   return with_bucket_constants(linitial_node(Query, queries));
 }
 
+bool has_parameter(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (IsA(node, Query))
+    return query_tree_walker(castNode(Query, node), as_walker(has_parameter), context, 0);
+  return IsA(node, Param) || expression_tree_walker(node, as_walker(has_parameter), context);
+}
+
 void note_obstacle(const char* obstacle, PlainReason* to) {
   to->answers = false;
   to->why = psprintf("would answer, but: %s", obstacle);
@@ -71,11 +78,20 @@ struct Trial {
   bool after_others;  // of the transaction, as the statement would be
 };
 
+// But for the least and greatest values that the exact plan has from an index: parameters there in their stead.
+bool depends_on_rows(const Plan* node) {
+  Bitmapset* of = bms_copy(node->allParam);
+  for (const TargetEntry* entry :
+       of_list<TargetEntry>(reinterpret_cast<const CustomScan*>(node)->custom_scan_tlist))
+    if (IsA(entry->expr, Param)) of = bms_del_member(of, castNode(Param, entry->expr)->paramid);
+  return !bms_is_empty(of);
+}
+
 // Nothing beneath a node is asked where it answers, and of what depends on other rows nothing is known.
 bool try_node(PlanState* node, void* context) {
   if (node == nullptr) return false;
   if (!is_plain_node(node->plan)) return planstate_tree_walker(node, as_walker(try_node), context);
-  if (!bms_is_empty(node->plan->allParam)) return false;
+  if (depends_on_rows(node->plan)) return false;
   const auto* trial = static_cast<const Trial*>(context);
   const DensityKey* density;
   const char* obstacle = obstacle_to_plain_node(node, trial->after_others, &density);
@@ -113,6 +129,7 @@ Datum kde_explain_query(PG_FUNCTION_ARGS) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   const char* asked = text_to_cstring(PG_GETARG_TEXT_PP(0));
   Query* query = as_query(asked);
+  const bool is_known = !has_parameter(reinterpret_cast<Node*>(query), nullptr);
   PlainDemand demand;
   demand.of_subqueries = true;
   check_may_run(query);
@@ -125,7 +142,7 @@ Datum kde_explain_query(PG_FUNCTION_ARGS) {
   const Trial trial = {demand.reasons, IsTransactionBlock()};
   // What raises an error when it begins is for the statement itself to tell. What changes rows would do so
   // as it ends.
-  if (demand.found && exact_alone == nullptr && strchr(asked, '$') == nullptr)
+  if (demand.found && exact_alone == nullptr && is_known)
     (void)without_error([&] { try_plan(again, asked, trial); });
   PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted",
                       nullptr};

@@ -63,6 +63,24 @@ Node* without_cast(Node* node) {
   }
 }
 
+// Whether it is a cast that a text does not show: of its argument the text is the same, the value may not be.
+bool is_hidden_cast(Node* node) {
+  switch (nodeTag(node)) {
+    case T_FuncExpr:
+      return castNode(FuncExpr, node)->funcformat == COERCE_IMPLICIT_CAST;
+    case T_RelabelType:
+      return castNode(RelabelType, node)->relabelformat == COERCE_IMPLICIT_CAST;
+    case T_CoerceViaIO:
+      return castNode(CoerceViaIO, node)->coerceformat == COERCE_IMPLICIT_CAST;
+    case T_ArrayCoerceExpr:
+      return castNode(ArrayCoerceExpr, node)->coerceformat == COERCE_IMPLICIT_CAST;
+    case T_CoerceToDomain:
+      return castNode(CoerceToDomain, node)->coercionformat == COERCE_IMPLICIT_CAST;
+    default:
+      return false;
+  }
+}
+
 // And those that change no more than digits beyond double precision's.
 Node* without_cast_in_order(Node* node) {
   const bool is = IsA(node, FuncExpr) && (castNode(FuncExpr, node)->funcid == F_FLOAT8_NUMERIC ||
@@ -216,7 +234,7 @@ bool varies(Node* node) { return contain_volatile_functions(node) || is_sub_plan
 
 // As a key would have it; null: it can be of none.
 const char* PlainReader::text_of(Node* node) const {
-  if (!may_be_fitted(node) || is_of_others(node)) return nullptr;
+  if (!may_be_fitted(node) || is_of_others(node) || is_hidden_cast(node)) return nullptr;
   has_texts_ = true;
   return texts_.of(node, [&] { return canonical_text(relation_, alone(rti_, node)); });
 }
