@@ -26,6 +26,7 @@ extern "C" {
 #include "access/stratnum.h"
 #include "access/transam.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_statistic.h"
 #include "catalog/pg_statistic_ext.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/planner.h"
@@ -687,15 +688,32 @@ RelOptInfo* largest_table(PlannerInfo* root, const RelOptInfo* input) {
   return out;
 }
 
-// Whether it has a row of each of its keys, as statistics tell, and unique indexes.
+// Of a table's rows those where a column is NULL, as statistics tell.
+double null_rows(PlannerInfo* root, Node* column, double rows) {
+  VariableStatData data;
+  examine_variable(root, column, 0, &data);
+  double out = 0;
+  if (HeapTupleIsValid(data.statsTuple))
+    out = reinterpret_cast<Form_pg_statistic>(GETSTRUCT(data.statsTuple))->stanullfrac * rows;
+  ReleaseVariableStats(data);
+  return out;
+}
+
+// Whether it has a row of each of its keys, as statistics tell, and unique indexes. Rows without a key are
+// joined with nothing, or count as one key more.
 bool has_one_row_each(PlannerInfo* root, const PlainDimension& of) {
   constexpr double kAsGoodAsAll = 0.9;
   if (of.join == PlainJoin::semi || of.join == PlainJoin::anti) return true;
   const double rows = std::max(of.rel->tuples, 1.0);
-  double values = 1;
-  for (const DimensionKey* key : of_list<const DimensionKey>(of.keys))
-    values *= distinct_values(root, static_cast<Node*>(list_nth(of.columns(), key->column)), rows);
-  return values >= kAsGoodAsAll * rows;
+  double values = 1, without = 0;
+  for (const DimensionKey* key : of_list<const DimensionKey>(of.keys)) {
+    auto* column = static_cast<Node*>(list_nth(of.columns(), key->column));
+    const double nulls = null_rows(root, column, rows);
+    const bool is_key = key->has_nulls && nulls >= 0.5;
+    values *= distinct_values(root, column, rows) + (is_key ? 1 : 0);
+    if (!key->has_nulls) without = std::max(without, nulls);
+  }
+  return values >= kAsGoodAsAll * (rows - without);
 }
 
 AdvisedDemand* add_demand(Planning* now, Oid relation) {

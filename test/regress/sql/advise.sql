@@ -188,6 +188,15 @@ INSERT INTO joining(query) SELECT unnest(ARRAY[
   'SELECT count(*) FROM sales s JOIN shop h ON h.area = s.qty WHERE s.sold_on > ''2025-03-01''',
   'SELECT count(*) FROM sales s JOIN shop h ON h.id < s.store']);
 SELECT each_advice(ARRAY(SELECT query FROM joining ORDER BY id));
+-- A row for those without a key is one more, and two of them are two of a key where NULLs are the same.
+CREATE TABLE stall AS SELECT nullif(i, 0) AS id, 'stall ' || i AS name FROM generate_series(0, 3) AS i;
+ANALYZE stall;
+CREATE FUNCTION joined_by(condition text) RETURNS SETOF text LANGUAGE sql AS
+  $$SELECT each_advice(ARRAY[format('SELECT h.name, count(*) FROM sales s JOIN stall h ON %s WHERE s.sold_on > ''2025-03-01'' GROUP BY 1', condition)])$$;
+SELECT joined_by(c) FROM unnest('{h.id = s.store,h.id IS NOT DISTINCT FROM s.store}'::text[]) AS c;
+INSERT INTO stall VALUES (NULL, 'another');
+ANALYZE stall;
+SELECT joined_by(c) FROM unnest('{h.id = s.store,h.id IS NOT DISTINCT FROM s.store}'::text[]) AS c;
 \o /dev/null
 SELECT call FROM kde_advise(ARRAY(SELECT query FROM joining ORDER BY id)) WHERE rank IS NOT NULL ORDER BY rank \gexec
 \o
