@@ -4,6 +4,7 @@
 #include "pg/base/pg.h"
 
 extern "C" {
+#include "access/parallel.h"
 #include "utils/resowner.h"
 }
 
@@ -29,6 +30,25 @@ inline bool is_no_cancel(int sqlstate) {
   return ERRCODE_TO_CATEGORY(sqlstate) != ERRCODE_OPERATOR_INTERVENTION;
 }
 
+// Whether a subtransaction may begin: until PostgreSQL 17 none does while there are workers.
+inline bool may_undo() {
+#if PG_VERSION_NUM >= 170000
+  return true;
+#else
+  return !IsInParallelMode() || (!ParallelContextActive() && !IsParallelWorker());
+#endif
+}
+
+// All of a plan is run in parallel mode that may have workers somewhere. Without any it may be left: so many
+// times it was entered. Apart, as no loop's variable lives across what longjmp() comes back to.
+[[gnu::noinline]] inline int leave_parallel_mode() {
+  int levels = 0;
+#if PG_VERSION_NUM < 170000
+  for (; IsInParallelMode() && may_undo(); ++levels) ExitParallelMode();
+#endif
+  return levels;
+}
+
 // False if work() raised an error that is_trapped(sqlstate) says true of; its effects are then
 // undone. Other errors pass. What it pallocs stays in the caller's memory context. sqlstate: null,
 // or set to that of the error. keep: false if what it did, locked and opened is undone in any case.
@@ -40,6 +60,7 @@ bool without_error(Work work, int* sqlstate = nullptr,
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner owner = CurrentResourceOwner;
   volatile bool done = false;
+  const int levels = leave_parallel_mode();
   BeginInternalSubTransaction(nullptr);
   MemoryContextSwitchTo(context);
   PG_TRY();
@@ -68,6 +89,7 @@ bool without_error(Work work, int* sqlstate = nullptr,
   PG_END_TRY();
   MemoryContextSwitchTo(context);
   CurrentResourceOwner = owner;
+  for (int i = 0; i < levels; ++i) EnterParallelMode();
   return done;
 }
 

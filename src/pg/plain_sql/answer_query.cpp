@@ -28,8 +28,6 @@
 #include <cmath>
 
 extern "C" {
-#include "access/parallel.h"
-#include "access/xact.h"
 #include "utils/snapmgr.h"
 }
 
@@ -234,14 +232,12 @@ class PlainAnswering {
 
   // An expression may raise an error of a group that there is no more, of a part that may have a row
   // and has none, or of rows that another condition leaves out first: whether it does of a row is for
-  // the exact plan to find out. Nothing can be undone in parallel mode.
-  bool may_be_undone() const { return values_.any() && !IsInParallelMode(); }
-
+  // the exact plan to find out.
   template <typename Work>
   void try_to(Work work) {
-    if (!may_be_undone()) {
+    if (!values_.any()) {
       work();
-    } else if (!without_error(work)) {
+    } else if (!may_undo() || !without_error(work)) {
       state_.out.detail = "an expression raises an error of a group or a part";
       (void)refuse(PlainOutcome::unsure);
     }

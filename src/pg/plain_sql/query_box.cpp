@@ -58,12 +58,7 @@ template <typename Work>
 bool is_sure(Work work) {
   bool sure = false;
   const auto ask = [&sure, &work] { sure = work(); };
-  // Nothing can be undone there.
-  if (IsInParallelMode())
-    ask();
-  else if (!without_error(ask))
-    return false;
-  return sure;
+  return may_undo() && without_error(ask) && sure;
 }
 
 }  // namespace

@@ -334,4 +334,27 @@ SELECT say('few rows by an index');
 TRUNCATE statement;
 INSERT INTO statement VALUES ('SELECT region, count(*) FROM scattered GROUP BY region ORDER BY region');
 SELECT say('all rows');
+
+-- An error of a group that is gone is none, also where the exact plan would have workers.
+CREATE TABLE zero AS SELECT i AS x, i % 5 AS k FROM generate_series(1, 20000) AS i;
+ALTER TABLE zero ALTER x SET NOT NULL, ALTER k SET NOT NULL;
+VACUUM (ANALYZE) zero;
+SELECT name FROM kde_fit('zero', 'x', sample_rows => -1, group_by => 'k');
+SELECT kde_set_plain_sql('zero.x by (k)', true) \g /dev/null
+DELETE FROM zero WHERE k = 0;
+SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+TRUNCATE statement;
+INSERT INTO statement VALUES ('SELECT 10 / k AS q, count(*) FROM zero GROUP BY 1 ORDER BY 1'),
+  ('SELECT count(*) FROM zero WHERE 10 / k > 2'), ('SELECT k, count(*) FROM zero GROUP BY k ORDER BY k');
+SELECT say('a group is gone');
+CREATE FUNCTION has_workers(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+    IF line LIKE '%Workers Planned%' THEN RETURN true; END IF;
+  END LOOP;
+  RETURN false;
+END $$;
+SELECT bool_and(has_workers(query)) FROM statement;
 DROP SCHEMA growing CASCADE;
