@@ -20,7 +20,7 @@ class LastCuts {
     StoredCell cell;
     bool is_end = false;  // no cell of the block is left
   };
-  // What the list has below an end, which it has one of its own.
+  // Rows of the list below an end, and the cell that the end cuts.
   struct End {
     double below = 0;
     CutCell cell;

@@ -283,8 +283,6 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   List* plans = read_plain_plans(scan);
   const int all = list_length(scan->custom_plans);
   const int first = all - static_cast<const PlainPlan*>(linitial(plans))->dimensions;
-  if (first > 1)
-    s->rest.begin(static_cast<Plan*>(lsecond(scan->custom_plans)), exact_plan(css), &css->ss.ps);
   List* dimensions = NIL;
   for (int i = first; i < all; ++i) {
     auto* plan = static_cast<Plan*>(list_nth(scan->custom_plans, i));
@@ -297,6 +295,10 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
     s->aggregates += plan->aggregates;
     if (plan->demanded) s->demand = demand_to_run();
   }
+  const bool may_be_exact = s->demand == nullptr || s->demand->may_be_exact;
+  if (first > 1)
+    s->rest.begin(static_cast<Plan*>(lsecond(scan->custom_plans)),
+                  may_be_exact ? exact_plan(css) : nullptr, &css->ss.ps);
   s->memory = AllocSetContextCreate(estate->es_query_cxt, "kde_aqp answers", ALLOCSET_SMALL_SIZES);
 }
 

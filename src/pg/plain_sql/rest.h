@@ -51,7 +51,7 @@ struct RestRow {
 // The plan, when it runs. Trivially destructible; zeroed: there is none.
 class PlainRest {
  public:
-  // exact: the plan that runs else.
+  // exact: the plan that runs else; null: none does.
   void begin(Plan* plan, const Plan* exact, PlanState* parent);
   bool is_there() const { return plan_ != nullptr; }
   // As many as are worth it, and as kde_aqp.approximate_scan_size allows.

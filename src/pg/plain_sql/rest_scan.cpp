@@ -26,6 +26,7 @@ namespace kde_pg {
 
 namespace {
 
+// Half a megabyte: read whatever the exact plan costs.
 constexpr double kFewBlocks = 64;
 
 struct RestScan {
