@@ -127,10 +127,10 @@ SELECT advice(ARRAY[$$SELECT store, count(*) FROM sales WHERE sold_on > $1 GROUP
 SET TimeZone = 'UTC';
 SELECT each_advice(ARRAY[$$SELECT region, date_trunc('hour', at), count(*) FROM sales WHERE at < '2025-02-01 01:00' GROUP BY 1, 2$$, $$SELECT region, date_bin('30 minutes', at, '2025-01-01'), count(*) FROM sales GROUP BY 1, 2$$,
   $$SELECT region, date_trunc('hour', at), count(*) FROM sales WHERE at < '2025-02-01 01:30' GROUP BY 1, 2$$, $$SELECT to_char(at, 'YYYY-MM-DD HH24'), sum(amount) FROM sales GROUP BY 1$$, $$SELECT to_char(at, 'HH24:MI'), sum(amount) FROM sales GROUP BY 1$$,
-  $$SELECT store, date_trunc('day', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2$$, $$SELECT store, date_trunc('hour', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2$$]);
-SELECT advice(ARRAY[$$SELECT store, date_trunc('day', at), sum(amount) FROM sales GROUP BY 1, 2$$, $$SELECT region, date_trunc('hour', at), sum(amount) FROM sales GROUP BY 1, 2$$]);
+  $$SELECT store, qty, date_trunc('day', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2, 3$$, $$SELECT store, qty, date_trunc('hour', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2, 3$$]);
+SELECT advice(ARRAY[$$SELECT store, qty, date_trunc('day', at), sum(amount) FROM sales GROUP BY 1, 2, 3$$, $$SELECT region, date_trunc('hour', at), sum(amount) FROM sales GROUP BY 1, 2$$]);
 SET TimeZone = 'America/New_York';
-SELECT each_advice(ARRAY[$$SELECT store, date_trunc('day', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2$$, $$SELECT region, date_trunc('day', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2$$]);
+SELECT each_advice(ARRAY[$$SELECT store, qty, date_trunc('day', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2, 3$$, $$SELECT region, date_trunc('day', tz), sum(amount) FROM sales WHERE tz >= '2025-02-01' GROUP BY 1, 2$$]);
 RESET TimeZone;
 -- Which statements a row is about, and how its answers stay fresh.
 SELECT rank, statements, queryids, freshness FROM kde_advise(ARRAY[$$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$,
