@@ -76,6 +76,7 @@ void note_obstacle(const DensityKey& key, const char* obstacle, List* reasons) {
 struct Trial {
   List* reasons;      // PlainReason*
   bool after_others;  // of the transaction, as the statement would be
+  int nodes, refused;
 };
 
 // But for the least and greatest values that the exact plan has from an index: parameters there in their stead.
@@ -92,11 +93,21 @@ bool try_node(PlanState* node, void* context) {
   if (node == nullptr) return false;
   if (!is_plain_node(node->plan)) return planstate_tree_walker(node, as_walker(try_node), context);
   if (depends_on_rows(node->plan)) return false;
-  const auto* trial = static_cast<const Trial*>(context);
+  auto* trial = static_cast<Trial*>(context);
   const DensityKey* density;
   const char* obstacle = obstacle_to_plain_node(node, trial->after_others, &density);
-  if (obstacle != nullptr) note_obstacle(*density, obstacle, trial->reasons);
+  ++trial->nodes;
+  if (obstacle == nullptr) return false;
+  ++trial->refused;
+  note_obstacle(*density, obstacle, trial->reasons);
   return false;
+}
+
+// Those that a query's only grouping does not ask, as it asks the one that does not answer.
+void note_others(const Trial& trial) {
+  if (trial.nodes != 1 || trial.refused != 1) return;
+  for (PlainReason* r : of_list<PlainReason>(trial.reasons))
+    if (r->answers) note_obstacle("another is asked, which is nearer", r);
 }
 
 void try_plan(Query* query, const char* text, Trial trial) {
@@ -106,12 +117,12 @@ void try_plan(Query* query, const char* text, Trial trial) {
   query->queryId = 0;  // no statement of anybody's
   QueryDesc* run = CreateQueryDesc(plan_query(query, text), text, GetActiveSnapshot(),
                                    InvalidSnapshot, None_Receiver, nullptr, nullptr, 0);
-  ExecutorStart(run, 0);
+  begin_to_try(run);
   (void)try_node(run->planstate, &trial);
   for (PlanState* subplan : of_list<PlanState>(run->estate->es_subplanstates))
     (void)try_node(subplan, &trial);
-  ExecutorFinish(run);
-  ExecutorEnd(run);
+  note_others(trial);
+  standard_ExecutorEnd(run);
   FreeQueryDesc(run);
   AtEOXact_GUC(true, nest);
 }
@@ -139,7 +150,7 @@ Datum kde_explain_query(PG_FUNCTION_ARGS) {
   for (PlainReason* r : of_list<PlainReason>(demand.reasons))
     if (exact_alone != nullptr && r->answers) note_obstacle(exact_alone, r);
   // Before the subtransaction, which would count as a block of several statements.
-  const Trial trial = {demand.reasons, IsTransactionBlock()};
+  const Trial trial = {demand.reasons, IsTransactionBlock(), 0, 0};
   // What raises an error when it begins is for the statement itself to tell. What changes rows would do so
   // as it ends.
   if (demand.found && exact_alone == nullptr && is_known)

@@ -5,6 +5,7 @@
 #include "pg/catalog/density_key.h"
 
 extern "C" {
+#include "executor/execdesc.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 }
@@ -26,7 +27,10 @@ bool is_plain_node(const Plan* plan);
 bool has_dimensions(const Plan* plan);
 // Whether the density answers, of which nothing is said yet.
 bool decide_plain_node(PlanState* node);
-// The same of a node that is not to run: why not, and by which density; null: one answers, or the session
+// Begins a plan that is not to run, for obstacle_to_plain_node(): as EXPLAIN does, so that nothing of others'
+// begins in earnest, and without the hooks of who measures statements.
+void begin_to_try(QueryDesc* plan);
+// The same of a node of such a plan: why not, and by which density; null: one answers, or the session
 // does not ask. after_others: its statement is to come after others of its transaction.
 const char* obstacle_to_plain_node(PlanState* node, bool after_others, const DensityKey** density);
 // By NOTICE, in kde_plain_sql, to the demand.

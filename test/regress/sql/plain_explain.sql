@@ -90,6 +90,10 @@ SELECT density, answers, reason FROM kde_explain_query('SELECT n FROM (SELECT co
 BEGIN;
 SELECT density, answers, reason FROM kde_explain_query('SELECT n FROM (SELECT count(*) AS n FROM several) AS s LEFT JOIN empty USING (n)') WHERE reason NOT LIKE 'is %';
 COMMIT;
+-- Nothing of other nodes begins, as that of a program would.
+CREATE FOREIGN TABLE run (n int) SERVER of_files OPTIONS (program 'touch was_run; echo 1');
+SELECT density, answers, reason FROM kde_explain_query('SELECT n FROM (SELECT count(*) AS n FROM several WHERE x < 77) AS s LEFT JOIN run USING (n)') WHERE reason NOT LIKE 'is %';
+SELECT pg_stat_file('was_run', true) IS NULL AS none_ran;
 SET client_min_messages = warning;
 DROP EXTENSION file_fdw CASCADE;
 RESET client_min_messages;
