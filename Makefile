@@ -72,6 +72,8 @@ PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 
 ifneq (,$(wildcard $(PGXS)))
 include $(PGXS)
+# PGXS knows of objects alone.
+$(shlib): make/exports.map
 else
 # A machine on which scripts/deps.sh has not run yet: only what needs no PostgreSQL works.
 all install installcheck:
