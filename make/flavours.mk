@@ -7,11 +7,16 @@
 #   threads   thread sanitizer: what has threads of its own, the service and its client
 #   openmp    thread sanitizer and LLVM's OpenMP: the core's own threads
 #   fuzz      libFuzzer
+#   arm64, s390x  other machines (scripts/cross.sh)
+
+MACHINES     = arm64 s390x
+TRIPLE_arm64 = aarch64-linux-gnu
+TRIPLE_s390x = s390x-linux-gnu
 
 # build/FLAVOUR.flags holds the flags of the last build: rewritten only when they change, it rebuilds what
 # depends on them, for instance the glue after `make PG_CONFIG=...` of another version. Named one by
 # one: what only an implicit rule can make is an intermediate file, and goes when make ends.
-FLAGS_FILES = $(foreach name,pg plain sanitize threads openmp fuzz nvcc,build/$(name).flags)
+FLAGS_FILES = $(foreach name,pg plain sanitize threads openmp fuzz nvcc $(MACHINES),build/$(name).flags)
 
 $(FLAGS_FILES): build/%.flags: FORCE
 	@mkdir -p $(@D)
@@ -87,6 +92,7 @@ $(eval $(call flavour,sanitize,$(CXX) $(CORE_CXXFLAGS) $(SANITIZE)))
 $(eval $(call flavour,threads,$(CXX) $(CORE_CXXFLAGS) $(THREADS)))
 $(eval $(call flavour,openmp,$(CLANGXX) $(CLANG_FLAGS) -fno-omit-frame-pointer -fsanitize=thread))
 $(eval $(call flavour,fuzz,$(CLANGXX) $(CLANG_FLAGS) $(FUZZ)))
+$(foreach m,$(MACHINES),$(eval $(call flavour,$(m),$(TRIPLE_$(m))-g++ $(CORE_CXXFLAGS) -isystem $(CROSS_FOLDER)/$(m)/usr/include)))
 $(eval $(call objects,plain,src/pg,pg,$$(PG_COMPILE)))
 $(eval $(call objects,faults,src/pg,pg,$$(PG_COMPILE) -DKDE_AQP_FAULTS))
 # What kde_check() compares with the extension's version.

@@ -18,6 +18,14 @@ build/plain/unit_test: $(CORE_OBJS) $(call in,plain,$(UNIT_PARTS))
 build/sanitize/unit_test: $(call in,sanitize,$(CORE_SRCS) $(UNIT_PARTS))
 	$(CXX) -fopenmp $(SANITIZE) -o $@ $^ $(UNIT_LIBS)
 
+# Of other machines. CROSS_FOLDER: where their libraries are.
+$(MACHINES:%=build/%/unit_test): build/%/unit_test:
+	$(TRIPLE_$*)-g++ -fopenmp -o $@ $^ -L$(CROSS_FOLDER)/$*/usr/lib/$(TRIPLE_$*) $(UNIT_LIBS)
+$(foreach m,$(MACHINES),$(eval build/$(m)/unit_test: $(call in,$(m),$(CORE_SRCS) $(UNIT_PARTS))))
+cross: ## core and unit tests for other machines, run by qemu-user [MACHINES=names CROSS_FILTER=tests] (root)
+	scripts/cross.sh $(MACHINES) -- --gtest_filter='$(CROSS_FILTER)'
+CROSS_FILTER ?= *
+
 # The service and its client under the thread sanitizer. The rest is linked as it is, as the sanitizer
 # knows nothing of gcc's OpenMP and would take its barriers for races.
 THREADS_TESTS = $(filter %/message_test.cpp $(foreach part,answers client program server service silence, \
@@ -140,5 +148,5 @@ load-quick load:
 	+@scripts/deps.sh test </dev/null
 	+@$(LOAD) test/load/run.sh </dev/null
 
-.PHONY: unit-build unit sanitize sanitize-threads sanitize-openmp fuzz fake-cudad elsewhere regress \
+.PHONY: unit-build unit cross sanitize sanitize-threads sanitize-openmp fuzz fake-cudad elsewhere regress \
         isolation tap test test-long versions deb sqlsmith core-regress valgrind load load-quick

@@ -6,6 +6,11 @@
 
 #include "core/joint/normal_box.h"
 
+// Structures and arrays of vectors, which are of no size in SVE: NEON has them.
+#ifdef __aarch64__
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/joint/normal_box_simd.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep

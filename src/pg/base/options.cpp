@@ -209,28 +209,29 @@ void plan_anew(int value, void*) {
   if (value != option_approximate) ResetPlanCache();
 }
 
+// Those that choose plans are told by EXPLAIN (SETTINGS).
 void define_approximate_options() {
   DefineCustomEnumVariable(
       "kde_aqp.approximate", "Which statements of plain SQL may be answered by densities.",
       "\"top\" is those that the client sent, \"all\" also those within functions. Densities whose "
       "owners allow it (kde_set_plain_sql()), where they are accurate enough, answer.",
-      &option_approximate, static_cast<int>(Approximate::off), kApproximate, PGC_USERSET, 0,
-      nullptr, plan_anew, nullptr);
+      &option_approximate, static_cast<int>(Approximate::off), kApproximate, PGC_USERSET,
+      GUC_EXPLAIN, nullptr, plan_anew, nullptr);
   DefineCustomRealVariable(
       "kde_aqp.approximate_error", "Relative error that answers to plain SQL may have.",
       "Half the width of the interval over the estimate. Where it is more the exact plan runs.",
-      &option_approximate_error, 0.01, 0, 1, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+      &option_approximate_error, 0.01, 0, 1, PGC_USERSET, GUC_EXPLAIN, nullptr, nullptr, nullptr);
   DefineCustomRealVariable("kde_aqp.approximate_confidence",
                            "Confidence of the intervals of answers to plain SQL.", nullptr,
-                           &option_approximate_confidence, 0.95, 0.5, 0.999999, PGC_USERSET, 0,
-                           nullptr, nullptr, nullptr);
+                           &option_approximate_confidence, 0.95, 0.5, 0.999999, PGC_USERSET,
+                           GUC_EXPLAIN, nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
       "kde_aqp.approximate_scan_size",
       "Most that plain SQL reads beside a density, of blocks that changed since its fit.",
       "Where it is more the answer takes in the rows that may have changed, or the exact plan "
       "runs.",
-      &option_approximate_scan_blocks, 4096, 0, INT_MAX, PGC_USERSET, GUC_UNIT_BLOCKS, nullptr,
-      nullptr, nullptr);
+      &option_approximate_scan_blocks, 4096, 0, INT_MAX, PGC_USERSET, GUC_UNIT_BLOCKS | GUC_EXPLAIN,
+      nullptr, nullptr, nullptr);
   DefineCustomBoolVariable("kde_aqp.approximate_notice",
                            "Whether a statement of plain SQL that densities answer says so.",
                            "One NOTICE for each.", &option_approximate_notice, true, PGC_USERSET, 0,
@@ -276,7 +277,8 @@ void define_options() {
                              "double precision, or a name "
                              "that kde_devices() lists.",
                              &option_simd, "auto", PGC_USERSET, 0, check_simd, nullptr, nullptr);
-  DefineCustomEnumVariable("kde_aqp.precision", "Word length of the terms of exact sums.",
+  DefineCustomEnumVariable("kde_aqp.precision",
+                           "Floating-point precision of exact sums over pairs.",
                            "\"single\" is several times as fast and good to some 1e-7; sums are "
                            "always accumulated in double precision.",
                            &option_precision, static_cast<int>(kde::Precision::full), kPrecisions,

@@ -97,6 +97,7 @@ SELECT pg_stat_file('was_run', true) IS NULL AS none_ran;
 SET client_min_messages = warning;
 DROP EXTENSION file_fdw CASCADE;
 RESET client_min_messages;
+EXPLAIN (SETTINGS, COSTS OFF) SELECT count(*) FROM several WHERE x < 77;
 -- A table that grows: blocks are read, or rows are counted, or it is as of then.
 INSERT INTO trip VALUES (20000, '2026-01-31 12:00+00', 'a', 10, 1);
 SELECT told('SELECT count(*) FROM trip WHERE at < ''2026-02-01''');
