@@ -138,7 +138,7 @@ BEGIN
     WHERE k NOT IN ('text', 'empty')
     ORDER BY counting AND different = n AND n > 1, different <= 20, i LIMIT 1;
     IF chosen IS NULL THEN
-      RAISE EXCEPTION '% has no column of numbers or dates, but %. The demo shows numbers and dates only; the extension takes categories too (docs/words.md)',
+      RAISE EXCEPTION '% has no column of numbers or dates, but %. The demo shows numbers and dates only; the extension takes categories too (docs/fitting.md)',
         file, list;
     END IF;
     notes := notes || format('No COLUMN was named: taking %s. There are %s.', names[chosen], list);
@@ -205,5 +205,5 @@ BEGIN
     CASE WHEN c.kind IN ('text', 'empty') THEN 'numbers' ELSE c.kind END) INTO bad;
   RAISE EXCEPTION 'column "%" holds neither numbers nor dates alone: one of its values is "%". %',
     c.col, left(bad, 60), CASE WHEN c.kind = 'text' THEN 'The demo shows numbers and dates only: name another by COLUMN=. '
-      'The extension takes categories too (docs/words.md)' ELSE 'Name another by COLUMN=, or take such rows out' END;
+      'The extension takes categories too (docs/fitting.md)' ELSE 'Name another by COLUMN=, or take such rows out' END;
 END $$;
