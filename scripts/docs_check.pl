@@ -8,6 +8,7 @@
 #     the page does. A ```text block after the comment `<!-- output -->` is what psql prints of the block before.
 #   - Then every block of Python runs, those of one page as one program, and every block of R.
 #   - The tables of functions and options in docs/reference.md are those of the server, both ways.
+#     Its shorthand for arguments that many functions share is written out first.
 #   - No line of text is longer than 110 characters; tables and code may be.
 #   - Links between files, and their anchors, lead somewhere; every page stands in docs/README.md.
 #   - README.md stays short.
@@ -352,6 +353,14 @@ sub arguments_of {
   return grep { length } map { s/^\s+|\s+$//gr } @parts;
 }
 
+# What the page's shorthand stands for, by its name.
+my %shorthand;
+sub written_out {
+  my ($text) = @_;
+  while ($text =~ s/(?<!= )\b([A-Z]{4,})\b(?= *(?:,|$))/$shorthand{$1} \/\/ die "docs\/reference.md: no shorthand $1\n"/e) {}
+  return $text;
+}
+
 # As the server prints it: `name type DEFAULT value`, of literals without their casts.
 sub server_argument {
   my ($text) = @_;
@@ -365,7 +374,7 @@ sub server_argument {
 sub documented_signature {
   my ($text) = @_;
   my ($name, $arguments) = $text =~ /^(?:CALL )?(\w+)\((.*)\)$/s or return '';
-  return "$name(" . join(', ', arguments_of($arguments)) . ')';
+  return "$name(" . join(', ', arguments_of(written_out($arguments))) . ')';
 }
 
 # `*`: what follows goes by name. kde_agg's forms of each type of values are one of `number`.
@@ -396,6 +405,7 @@ sub check_functions {
   my $file = 'docs/reference.md';
   my %server = map { $_->{signature} => $_ } server_functions();
   my $page = content($file);
+  %shorthand = map { s/`//gr } map { @$_[1, 2] } grep { $_->[1] =~ /^`[A-Z]+`$/ } rows_under($file, 'Shorthand');
   my %documented;
   for (rows_under($file, 'Functions')) {
     my ($number, $cell, $returns) = @$_;
