@@ -193,7 +193,7 @@ tap_prove() {  # file...
     PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
     PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" INITDB_TEMPLATE="$PWD/template" \
     KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" KDE_AQP_CUDAD="${KDE_AQP_CUDAD:-$PWD/kde_aqp_cudad}" KDE_AQP_FAULTS="$CLUSTER_TOP/faults${CLUSTER_BIN#"$CLUSTER_TOP/root"}/.." \
-    KDE_AQP_DOCS="$PWD/docs" KDE_AQP_DEMO="$PWD/demo" KDE_AQP_ELSEWHERE="$PWD/elsewhere" KDE_AQP_ENTERED="$PWD/entered" \
+    KDE_AQP_DEMO="$PWD/demo" KDE_AQP_ELSEWHERE="$PWD/elsewhere" KDE_AQP_ENTERED="$PWD/entered" \
     TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
     prove --timer --jobs $((2 * processors)) --nocolor "$@"
 }

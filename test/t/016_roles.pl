@@ -1,6 +1,6 @@
 # Who may do what: every function, relation and type of the extension, by every kind of role, directly,
 # through functions and views, and after a right was taken away. What is expected are the tables of
-# docs/privileges.md; an object of the extension that no query here uses fails the test.
+# 016_roles.md; an object of the extension that no query here uses fails the test.
 use strict;
 use warnings;
 
@@ -11,11 +11,11 @@ use Test::More;
 
 # ------------------------------------------------------------------------- the tables expected
 
-# A table of docs/privileges.md whose first heading is `name`: its headings, and its rows by their
+# A table of 016_roles.md whose first heading is `name`: its headings, and its rows by their
 # first two cells, or the first.
 sub documented {
   my ($name, $keys) = @_;
-  my $file = ($ENV{KDE_AQP_DOCS} // 'docs') . '/privileges.md';
+  my $file = __FILE__ =~ s/pl$/md/r;
   open my $in, '<', $file or die "$file: $!";
   my (@headings, %rows);
   while (<$in>) {

@@ -1,5 +1,5 @@
 // Who may do what with a density: who may read a table's columns may ask it, who may maintain the
-// table may fit and refresh it, its owner may drop it. docs/privileges.md has the table.
+// table may fit and refresh it, its owner may drop it. docs/operations.md has the table.
 #pragma once
 
 #include "pg/values/values.h"
