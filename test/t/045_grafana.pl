@@ -1,5 +1,5 @@
 # The Grafana dashboard, without a Grafana: its JSON is what Grafana's documentation asks of a dashboard, and
-# every query of it, with the macros and variables expanded as that says, runs as the role of docs/grafana.md in
+# every query of it, with the macros and variables expanded as that says, runs as the role of docs/cookbook.md in
 # a read-only session, and returns the columns that its panel draws. The table's panel is answered by a density.
 use strict;
 use warnings;
@@ -52,7 +52,7 @@ my $node = PostgreSQL::Test::Cluster->new('grafana');
 $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'kde_aqp'\nkde_aqp.max_workers = 0\nautovacuum = off\n");
 $node->start;
-my ($role) = slurp_file('docs/grafana.md') =~ /```sql\n(CREATE ROLE grafana\b.*?)```/s;
+my ($role) = slurp_file('docs/cookbook.md') =~ /```sql\n(CREATE ROLE grafana\b.*?)```/s;
 ok(defined $role, 'the page says what the role may');
 $node->safe_psql('postgres', q{
   CREATE EXTENSION kde_aqp;
