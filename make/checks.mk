@@ -37,7 +37,7 @@ counts: ## how large the house is: lines, words, long files and functions, forks
 meta-check: ## check META.json against PGXN's specification, versions, and that SQL's names are found in src
 	@scripts/meta_check.pl
 
-docs-check: ## run the examples of README.md and docs, check the reference, links, lengths
+docs-check: ## run the examples of README.md and docs, check the reference, links, words
 	+@scripts/deps.sh docs </dev/null && scripts/docs_check.sh
 
 .PHONY: format format-check lint rooms counts meta-check docs-check

@@ -84,11 +84,11 @@ if [ "$purpose" = test ] || [ "$purpose" = ci ]; then
 fi
 if [ "$purpose" = docs ] || [ "$purpose" = ci ]; then
   for module in psycopg psycopg2 pandas matplotlib sqlalchemy; do
-    /usr/bin/python3 -c "import $module" 2>/dev/null || need "python3-$module" "runs the examples of docs/python.md"
+    /usr/bin/python3 -c "import $module" 2>/dev/null || need "python3-$module" "runs the examples of docs/python-r.md"
   done
-  has Rscript || need r-base-core "runs the examples of docs/r.md"
+  has Rscript || need r-base-core "runs the examples of docs/python-r.md"
   has Rscript && Rscript -e 'library(RPostgreSQL)' >/dev/null 2>&1 ||
-    need r-cran-rpostgresql "runs the examples of docs/r.md"
+    need r-cran-rpostgresql "runs the examples of docs/python-r.md"
 fi
 # Wanted, not needed: the test of refreshes by pg_cron says so where there is none. Debian's server
 # alone has a package for it.

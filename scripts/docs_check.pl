@@ -11,7 +11,10 @@
 #     Its shorthand for arguments that many functions share is written out first.
 #   - No line of text is longer than 110 characters; tables and code may be.
 #   - Links between files, and their anchors, lead somewhere; every page stands in docs/README.md.
-#   - README.md stays short.
+#   - Pages, their words and the words of a sentence are bounded, and some turns of phrase are refused: also in
+#     CONTRIBUTING.md and CHANGELOG.md.
+#
+#   docs_check.pl text    checks the text alone, without a server
 #
 # Needs Perl's own modules, psql, and what the pages for Python and R use (scripts/deps.sh docs).
 use strict;
@@ -22,7 +25,12 @@ use File::Basename qw(basename dirname);
 use File::Temp qw(tempdir tempfile);
 
 my $LONGEST_LINE = 110;
-my %README_MOST = (lines => 220, words => 1800, sentence => 25);
+# Words of a page are what `wc -w` counts.
+my %MOST = (pages => 16, words => 20_000, sentence => 20,
+  file => { 'README.md' => 1300, 'CHANGELOG.md' => 300, 'CONTRIBUTING.md' => 1500 });
+# Within a sentence, and at its beginning unless it asks.
+my $PHRASES = qr/\b(?:the same|as it is|to say of|in vain|by itself|by themselves|(?:for|to|of) who)\b/i;
+my $BEGINNINGS = qr/^(?:Of|What|Who|Whoever|Whatever|Nor|Not)\b/;
 
 my @pages = ('README.md', sort glob 'docs/*.md');
 # Links are looked at in these, too.
@@ -153,14 +161,20 @@ sub check_index {
   }
 }
 
-# --------------------------------------------------------------------------------- README's bounds
+# --------------------------------------------------------------------------------------- plain words
 
-# Sentences of running text as [first line, words]: paragraphs and items of lists, without code and tables.
+# Sentences of paragraphs, items of lists and cells of tables as [first line, text], without code and links.
 sub sentences_of {
   my ($file) = @_;
   my (@paragraphs, $open);
   for (lines_of($file)) {
     my ($number, $kind, $text) = @$_;
+    if ($kind eq 'table') {
+      $open = 0;
+      # Cells are terse: a semicolon ends a sentence there.
+      push @paragraphs, map { [ $number, $_ ] } map { split /;\s/ } split /(?<!\\)\|/, $text =~ s/`[^`]*`/code/gr;
+      next;
+    }
     if ($kind ne 'text' || $text =~ /^\s*$/ || $text =~ /^#/ || $text =~ /^!\[/) { $open = 0; next; }
     $open = 0 if $text =~ s/^\s*(?:[-*]|\d+\.)\s+//;
     push @paragraphs, [ $number, '' ] unless $open;
@@ -172,27 +186,35 @@ sub sentences_of {
     my ($number, $text) = @$_;
     $text =~ s/`[^`]*`/code/g;
     $text =~ s/!?\[([^]]*)\]\([^)]*\)/$1/g;
-    for my $sentence (split /(?<=[.!?])["')*]*\s+/, $text) {
-      my @words = grep { /\w/ } split ' ', $sentence;
-      push @sentences, [ $number, @words ] if @words;
-    }
+    $text =~ s/[*_]{2}//g;
+    push @sentences, map { [ $number, $_ ] } grep { /\w/ } map { s/^\s+|\s+$//gr } split /(?<=[.!?])["')*]*\s+/, $text;
   }
   return @sentences;
 }
 
-sub check_readme {
-  my $text = content('README.md');
-  my $lines = () = $text =~ /\n/g;
-  my @words = split ' ', $text;
-  check($lines <= $README_MOST{lines}, "README.md: $lines lines; $README_MOST{lines} at most");
-  check(@words <= $README_MOST{words}, 'README.md: ' . @words . " words; $README_MOST{words} at most");
-  for (sentences_of('README.md')) {
-    my ($number, @sentence) = @$_;
-    my $start = join ' ', grep { defined } @sentence[0 .. 5];
-    check(@sentence <= $README_MOST{sentence},
-      "README.md:$number: a sentence of " . @sentence . " words; $README_MOST{sentence} at most: $start ...");
+sub check_words {
+  my ($file) = @_;
+  my $count = my @all = split ' ', content($file);
+  my $most = $MOST{file}{$file};
+  check($count <= $most, "$file: $count words; $most at most") if $most;
+  for (sentences_of($file)) {
+    my ($number, $sentence) = @$_;
+    my @words = grep { /\w/ } split ' ', $sentence;
+    my $start = join ' ', grep { defined } @words[0 .. 5];
+    check(@words <= $MOST{sentence}, "$file:$number: a sentence of " . @words . " words; $MOST{sentence} at most: $start ...");
+    check($1 eq '', "$file:$number: \"$1\" in: $start ...") if $sentence =~ /($PHRASES)/;
+    check($1 eq '', "$file:$number: a sentence begins with \"$1\": $start ...") if $sentence =~ /($BEGINNINGS)/ && $sentence !~ /\?$/;
   }
-  return ($lines, scalar @words);
+  return $count;
+}
+
+sub check_counts {
+  my $words = 0;
+  $words += check_words($_) for @pages;
+  check_words($_) for @others;
+  check(@pages <= $MOST{pages}, scalar(@pages) . " pages; $MOST{pages} at most");
+  check($words <= $MOST{words}, "$words words in README.md and docs; $MOST{words} at most");
+  return $words;
 }
 
 # ------------------------------------------------------------------------------------- the examples
@@ -479,7 +501,11 @@ check_lengths($_) for @pages;
 check_links($_) for @pages, @others;
 check_map('CONTRIBUTING.md');
 check_index();
-my ($lines, $words) = check_readme();
+my $words = check_counts();
+if ("@ARGV" eq 'text') {
+  print scalar @pages, " pages, $words words\n$passed passed, $failed failed\n";
+  exit($failed ? 1 : 0);
+}
 
 psql_or_die('postgres', 'CREATE DATABASE docs_reference_check');
 psql_or_die('docs_reference_check', 'CREATE EXTENSION kde_aqp');
@@ -491,7 +517,7 @@ psql_or_die('postgres', 'CREATE DATABASE docs_tables');
 psql_or_die('docs_tables', content('docs/check/setup.sql'));
 check_examples($_) for @pages;
 
-print "README.md: $lines lines, $words words\n";
+print scalar @pages, " pages, $words words\n";
 if (@left_out) {
   print scalar @left_out, " examples not run:\n", map { "  $_\n" } @left_out;
 }

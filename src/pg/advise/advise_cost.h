@@ -1,5 +1,5 @@
 // What a density would take, and how accurate its answers would be: simple rules, from the
-// measurements in docs/performance.md ("What a fit of every row takes").
+// measurements in test/bench/NOTES.md ("What a fit of every row takes").
 #pragma once
 
 #include "pg/advise/advise.h"
