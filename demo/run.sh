@@ -49,7 +49,7 @@ watched "fitting" 0 sql_or_die -c "CALL demo.fit()" || exit 1
 if [ -z "$csv" ]; then
   # A fit made long on purpose, and rolled back, as another session sees it.
   watched "a long fit, watched by kde_progress and rolled back" 0 sql_or_die -c "SET maintenance_work_mem = '256MB'" -c "BEGIN" \
-    -c "SELECT FROM kde_fit('orders', 'amount', 'lscv', sample_rows => 1000000, kernel => 'epanechnikov')" -c "ROLLBACK" || exit 1
+    -c "SELECT FROM kde_fit('orders', 'amount', 'sheather_jones', sample_rows => 1000000, exact => true)" -c "ROLLBACK" || exit 1
 fi
 watched "asking, exactly and by densities" 0 sql_or_die -c "CALL demo.ask_all()" || exit 1
 watched "asking by other means" 0 sql_or_die -c "CALL demo.meet()" || exit 1
