@@ -135,9 +135,12 @@ Changes changes_of(const Proof& then, const Proof& now, const StretchReader& kep
   double covered = 0;
   for (int i = 0; i < found.n; ++i) {
     const Stretch& s = found.stretch[i];
-    if (found.is_new(i)) {
-      out.blocks += s.end - s.first;
-      add_stretches(&out.wanted, s.leaf, s.first, s.end, longest);
+    // What came after the proof was noted is none of it.
+    const ProofLeaf* leaf = find_leaf(now, s.leaf);
+    const BlockNumber end = leaf != nullptr ? Min(s.end, leaf->blocks) : s.end;
+    if (found.is_new(i) && s.first < end) {
+      out.blocks += end - s.first;
+      add_stretches(&out.wanted, s.leaf, s.first, end, longest);
     }
     if (!found.is_kept(i)) continue;
     covered += s.end - s.first;
@@ -151,7 +154,7 @@ Changes changes_of(const Proof& then, const Proof& now, const StretchReader& kep
     if (density != nullptr) out.gone = lappend(out.gone, density);
     if (s.gone) continue;
     stretch->number = -1;
-    stretch->end = Min(s.end, find_leaf(now, s.leaf)->blocks);
+    stretch->end = end;
     if (stretch->first >= stretch->end) continue;
     out.blocks += stretch->end - stretch->first;
     out.wanted = lappend(out.wanted, stretch);

@@ -63,6 +63,7 @@ class PlainAnswering {
   // That of a stretch, which is added to a tally, or taken out of it.
   PlainAnswering(const PlainAnswering& whole, const struct varlena* stretch, bool out)
       : state_{whole.state_.asked, whole.plan_, {}},
+        is_whole_(false),
         goes_to_minute_(whole.goes_to_minute_),
         tally_(whole.tally_),
         out_(out) {
@@ -249,7 +250,10 @@ class PlainAnswering {
       state_.out.blocks_read += blocks_of(*stretch);
     reads_too_much_ = is_answered() && state_.out.blocks_read > state_.asked.rest->most_blocks();
     if (reads_too_much_) {
-      state_.out.detail = "more blocks changed than may be read";
+      state_.out.detail = psprintf(
+          "changed blocks lie all over the table: %.0f blocks would be read, of at most "
+          "%.0f; a refresh takes them in",
+          state_.out.blocks_read, state_.asked.rest->most_blocks());
       (void)refuse(PlainOutcome::unproven);
     }
     if (!is_answered()) return;
@@ -325,7 +329,7 @@ class PlainAnswering {
     groups_left_ = groups;
     stretches_ = box_.parts;
     may_be_alike_ = values_.any() && values_.may_be_alike() && !rows_.listed;
-    if (!may_be_alike_ && groups * box_.parts > kMostAsked) return refuse(PlainOutcome::buckets);
+    if (!may_be_alike_ && groups * box_.parts > state_.asked.most_parts) return refuse_parts();
     end_ = static_cast<int*>(palloc(sizeof(int) * static_cast<Size>(box_.parts + 1)));
     for (int i = 0; i < box_.parts; ++i) end_[i] = i + 1;
     key_ = state_.new_row();
@@ -344,10 +348,25 @@ class PlainAnswering {
     }
     // Some groups show how many are.
     constexpr double kShown = 0.1;
+    const double most = state_.asked.most_parts;
     asked_ += stretches_;
     --groups_left_;
-    return !(asked_ > kShown * kMostAsked && asked_ + groups_left_ * stretches_ > kMostAsked) ||
-           refuse(PlainOutcome::buckets);
+    return !(asked_ > kShown * most && asked_ + groups_left_ * stretches_ > most) || refuse_parts();
+  }
+  bool refuse_parts() {
+    if (state_.asked.most_parts < kMostAsked)
+      state_.out.detail = "asking about its groups and buckets may cost more than the exact plan";
+    return refuse(PlainOutcome::buckets);
+  }
+
+  // Buckets within cells of which nobody knows whether there is a row in one: the first show it of all.
+  bool is_hopeless(const kde::Interval& there) {
+    constexpr int kShown = 64;
+    if (!is_whole_ || !by_column_ || plan_.others == 0) return false;
+    any_sure_ = any_sure_ || there.lower >= 0.5;
+    if (any_sure_ || ++unsure_ < kShown) return false;
+    state_.out.detail = "buckets are shorter than the cells that the density has";
+    return !refuse(PlainOutcome::unsure);
   }
 
   // From part i on those that are one.
@@ -391,6 +410,7 @@ class PlainAnswering {
         kde::Interval now = there;
         rows_.change(range, &now);
         if (now.upper < 0.5) continue;
+        if (is_hopeless(there)) return false;
       }
       const bool is_of = values_.begin_part(i, box_.part[i].value, key_);
       if (!joins) {
@@ -599,6 +619,7 @@ class PlainAnswering {
   const PlainPlan& plan_ = state_.plan;
   const bool by_column_ = state_.plan.is_by_column();
   const Mode mode_ = Mode::now;
+  const bool is_whole_ = true;  // not of a stretch alone
   bool consented_ = false;
   bool is_proven_ = false;       // what changed since the fit is known
   bool goes_to_minute_ = false;  // query_box.h
@@ -612,6 +633,8 @@ class PlainAnswering {
   bool may_be_alike_ = false;
   int parts_met_ = 0, stretches_ = 0;
   double asked_ = 0, groups_left_ = 0;
+  int unsure_ = 0;
+  bool any_sure_ = false;
   PlainTally own_tally_{state_};
   PlainTally* tally_ = nullptr;  // null: answers are rows at once
   bool out_ = false;             // they are taken out of it
@@ -654,7 +677,10 @@ PlainAnswers plain_answers(const PlainAsked& asked) {
   if (now.reads_too_much()) {
     PlainAsked without = asked;
     without.rest = nullptr;
-    return plain_answers(without);
+    PlainAnswers out = plain_answers(without);
+    if (out.outcome == PlainOutcome::new_groups || out.outcome == PlainOutcome::inaccurate)
+      out.detail = answers.detail;
+    return out;
   }
   if (now.asks_all_stretches()) {
     PlainAnswering by_stretches(asked, Mode::by_stretches);

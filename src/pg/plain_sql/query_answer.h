@@ -38,6 +38,7 @@ struct PlainAsked {
   const PlainCutAt* cut;          // of each of the plan's
   const NullableDatum* fraction;  // of each percentile
   List* passages;                 // ExprState*, comparisons of buckets
+  double most_parts;              // that are asked about: beyond it the exact plan costs less
   PlainRest* rest;                // by which rows that changed are read; null: it cannot be had
   // The transaction may have changed rows: no answer is as of the fit, or within those that changed.
   bool own_changes;

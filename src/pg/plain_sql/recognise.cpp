@@ -506,11 +506,6 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
     (void)no("counts rows where its column is NULL only all together");
     return nullptr;
   }
-  // The column's own density is beside that of its groups.
-  if (key.groups > 0 && !out->is_by_group()) {
-    (void)no("is by groups that the query does not ask for");
-    return nullptr;
-  }
   // A row without a value is one of its group, and of the bucket of NULL.
   if (groups_ != NIL && out->bounds == NIL && !is_bounded(key, *out) && out->null_of != 0 &&
       !has_no_nulls(key.column[0]))

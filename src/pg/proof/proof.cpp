@@ -509,8 +509,10 @@ class ChangedOfLeaf {
       : rel_(rel), now_(RelationGetNumberOfBlocks(rel)), then_(then), begin_(begin), end_(end) {
     // Those that VACUUM cut off are no more what they were.
     for (Stretch* s = begin_; s < end_; ++s) {
-      if (s->end == InvalidBlockNumber) s->end = Max(s->first, now_);
+      const bool is_open = s->end == InvalidBlockNumber;
+      if (is_open) s->end = Max(s->first, now_);
       s->changed = s->end > s->first && s->end > Min(now_, then_.blocks);
+      if (!is_open) last_kept_ = s->end;
     }
   }
 
@@ -530,6 +532,9 @@ class ChangedOfLeaf {
     };
     if (!for_unproven(rel_, same, noted, sum->clear <= kMostClear, note))
       return Unproven::being_changed;
+    // Nothing proves what a stretch has beyond the blocks of the proof.
+    for (BlockNumber block = then_.blocks; block < Min(last_kept_, now_); ++block)
+      if (!note(block)) return Unproven::being_changed;
     // Stretches of a leaf have no gaps between them.
     const BlockNumber end = Max(then_.blocks, now_);
     return same == end || (holds(same) && holds(end - 1)) ? Unproven::no : Unproven::being_changed;
@@ -549,6 +554,7 @@ class ChangedOfLeaf {
   BlockNumber now_;
   const ProofLeaf& then_;
   Stretch *begin_, *end_;
+  BlockNumber last_kept_ = 0;  // where those end whose ends were known
 };
 
 // A leaf's stretches; false: they are not all of it.
