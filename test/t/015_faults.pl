@@ -399,6 +399,20 @@ is(go_on(), '2', 'the fit goes on');
 end_sql($beside);
 is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.fitted WHERE relation <> 'other'::regclass}), '0',
   'and its density went with the table');
+
+# A table that grows by some blocks after a refresh has noted what proves its rows, and before it finds what changed.
+$node->safe_psql('postgres', q{
+  CREATE TABLE grown AS SELECT i % 100 AS v FROM generate_series(1, 50000) AS i;
+  VACUUM grown;
+  SELECT kde_fit('grown', 'v', sample_rows => -1), kde_set_plain_sql('grown.v', true);
+  INSERT INTO grown SELECT i % 100 FROM generate_series(1, 1000) AS i});
+hold('refresh.noted', q{SELECT count(*) FROM kde_refresh('grown', force => true)});
+$node->safe_psql('postgres', 'INSERT INTO grown SELECT i % 100 FROM generate_series(1, 2000) AS i');
+is(go_on(), '1', 'refresh.noted: refreshed');
+is($node->safe_psql('postgres', q{
+     SELECT FROM kde_approximate('all');
+     SET kde_aqp.approximate_error = 0;
+     SELECT count(*) FROM grown WHERE v < 10}), '5300', 'rows are counted that came while it was held');
 $_->quit for $holder, $fitter, $beside;
 
 # What PostgreSQL says of resources that were not released, and of what must not be.

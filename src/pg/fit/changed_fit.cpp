@@ -7,6 +7,7 @@
 // of one that is gone its stretches are taken out. Where that cannot be told exactly (values beside
 // cells, groups that share a list, a greatest value that is gone) all rows are read.
 #include "pg/aggregate/aggregate_memory.h"
+#include "pg/base/fault.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
@@ -393,6 +394,7 @@ bool Road::read_changed(Relation relation) {
   if (stored.value != nullptr && stored.id == request.locked->entry->id &&
       !rows_are_elsewhere(relation)) {
     const Proof now = note_proof(oid, GetActiveSnapshot(), &begun);
+    KDE_FAULT("refresh.noted");
     const auto read = [&](const StretchReader& kept) {
       reading_.done = read_changed(relation, stored, kept, now);
     };
