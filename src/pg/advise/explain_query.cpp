@@ -103,11 +103,11 @@ bool try_node(PlanState* node, void* context) {
   return false;
 }
 
-// Those that a query's only grouping does not ask, as it asks the one that does not answer.
+// Beside the one that a query's only grouping asks, and that does not answer.
 void note_others(const Trial& trial) {
   if (trial.nodes != 1 || trial.refused != 1) return;
   for (PlainReason* r : of_list<PlainReason>(trial.reasons))
-    if (r->answers) note_obstacle("another is asked, which is nearer", r);
+    if (r->answers) note_obstacle("the plan asks another, which does not answer", r);
 }
 
 void try_plan(Query* query, const char* text, Trial trial) {

@@ -359,10 +359,12 @@ class PlainAnswering {
     return refuse(PlainOutcome::buckets);
   }
 
-  // Buckets within cells of which nobody knows whether there is a row in one: the first show it of all.
+  // Buckets within cells of which nobody knows whether there is a row in one: the first show it of all. Of
+  // groups that are added up another may have one for certain.
   bool is_hopeless(const kde::Interval& there) {
     constexpr int kShown = 64;
-    if (!is_whole_ || !by_column_ || plan_.others == 0) return false;
+    const bool is_by_all = plan_.by_groups == (1 << plan_.groups) - 1;
+    if (!is_whole_ || !by_column_ || plan_.others == 0 || !is_by_all) return false;
     any_sure_ = any_sure_ || there.lower >= 0.5;
     if (any_sure_ || ++unsure_ < kShown) return false;
     state_.out.detail = "buckets are shorter than the cells that the density has";

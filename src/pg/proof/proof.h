@@ -180,7 +180,7 @@ void add_block(List** runs, Oid leaf, BlockNumber block);
 // Where a judgement says that rows changed, under the same snapshot: which of those stretches, in the
 // order of their leaves and blocks, have a block that is not proven, and what came behind them.
 // stretch: the last of a leaf, whose end is not known (InvalidBlockNumber), gets it, and is changed
-// where it has a block; then it has no runs. *came: leaves that were none then, or other files, each
+// where it has a block; then it has no runs. What another has behind the proof's blocks are runs. *came: leaves that were none then, or other files, each
 // a Stretch* of all its blocks; *leaves: those that there are, as a set. Leaves with such stretches stay locked until the transaction ends.
 // False: others changed, too, or nobody knows. Beside a judgement's it reads the headers of blocks
 // whose bits are clear, if they are no more than 32,672.

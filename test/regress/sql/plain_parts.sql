@@ -278,3 +278,29 @@ SELECT (kde_fit('cut_off', 'x', sample_rows => -1, group_by => 'whole::char(3), 
 SELECT kde_set_plain_sql('cut_off.x by ((whole)::character(3), x % 3)', true);
 SELECT answered_by('SELECT ' || q) AS by, q FROM unnest(ARRAY[$$whole::char(3) || '|' AS s, count(*) FROM cut_off GROUP BY 1$$, $$count(*) FROM cut_off WHERE whole::char(3) = 'ab '::text$$,
   $$x % 3 * 1.5 AS n, count(*) FROM cut_off GROUP BY 1$$, $$whole::char(3) AS s, count(*) FROM cut_off GROUP BY 1$$]) AS q;
+
+-- Totals by a density with groups, where no other is allowed: rows without a time, a group or a value among them.
+CREATE TABLE total (i int, at timestamptz, g text, y numeric(8,2));
+INSERT INTO total SELECT i, CASE WHEN i % 7 > 0 THEN timestamptz '2026-01-01 00:00+00' + i * interval '97 seconds' + hashint4(i) % 10000000 * interval '1 microsecond' END, CASE WHEN i % 5 > 0 THEN 'g' || i % 4 END, CASE WHEN i % 3 > 0 THEN i % 50 END
+FROM generate_series(1, 60000) AS i;
+VACUUM ANALYZE total;
+SET kde_aqp.density_bytes = '16kB';
+SELECT (kde_fit('total', 'at', sample_rows => -1, measures => 'y', group_by => 'g')).rows;
+SELECT kde_set_plain_sql('total.at by (g)', true);
+DELETE FROM statement;
+INSERT INTO statement SELECT format('SELECT %s FROM total WHERE %s', what, rows) FROM unnest(ARRAY['count(*)', 'count(y), sum(y), avg(y)', 'min(at), max(at), count(at)', 'count(*) FILTER (WHERE g = ''g1''), sum(y)', 'count(*), sum(y) FILTER (WHERE at < ''2026-02-01'')']) AS what,
+  unnest(ARRAY['true', 'at IS NOT NULL', 'at >= ''2026-01-10''', 'at < ''2026-01-20 03:00'' AND at >= ''2026-01-03''', 'at >= ''2026-01-10'' GROUP BY date_trunc(''day'', at) ORDER BY date_trunc(''day'', at)', 'at > ''2030-01-01''']) AS rows;
+SELECT say('totals');
+SET kde_aqp.approximate_error = 0;
+SET TimeZone = 'Asia/Kolkata';
+SELECT say('totals in another zone');
+SET TimeZone = 'UTC';
+INSERT INTO total VALUES (0, '2026-01-15 12:00+00', 'new', 3), (-1, '2026-01-15 12:00+00', NULL, NULL), (-2, NULL, 'g1', 7);
+DELETE FROM total WHERE i = 59999;
+SELECT say('totals of a table that grew');
+-- Attempts that end early: buckets within cells, and parts that cost more than the rows.
+SELECT explained($$SELECT date_trunc('minute', at), g, count(*) FROM total WHERE at >= '2026-01-10' AND at < '2026-01-11' GROUP BY 1, 2$$);
+SELECT explained($$SELECT date_trunc('minute', at), g, count(*) FROM total WHERE at >= '2026-01-10' AND at < '2026-02-11' GROUP BY 1, 2$$);
+RESET kde_aqp.density_bytes;
+RESET kde_aqp.approximate_error;
+DROP TABLE total;
