@@ -31,6 +31,7 @@
 #include "core/fit/fit_cells.h"
 #include "core/fit/grid_groups.h"
 #include "core/fit/groups.h"
+#include "core/fit/splice_groups.h"
 #include "core/fit/word_sums.h"
 #include "core/fit/words.h"
 #include "core/grid/add_densities.h"

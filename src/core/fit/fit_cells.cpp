@@ -2,6 +2,7 @@
 #include "core/fit/fit_cells.h"
 
 #include "core/fit/described.h"
+#include "core/grid/owned_cells.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"
 #include "core/guarded.h"
@@ -117,17 +118,17 @@ std::vector<MeasureFit> measure_fits(const GridCells& cells) {
   return fits;
 }
 
+void describe_values(std::size_t values, FitReport* report) {
+  if (values == 1)
+    std::snprintf(report->model, sizeof report->model, "a single value");
+  else
+    std::snprintf(report->model, sizeof report->model, "%zu values, each with its own count",
+                  values);
+}
+
 void describe_model(const RoundEnds& round_ends, const GridList& list, const GridCut& cut,
                     bool all_values, FitReport* report) {
-  if (all_values && list.entries.size() == 1) {
-    std::snprintf(report->model, sizeof report->model, "a single value");
-    return;
-  }
-  if (all_values) {
-    std::snprintf(report->model, sizeof report->model, "%zu values, each with its own count",
-                  list.entries.size());
-    return;
-  }
+  if (all_values) return describe_values(list.entries.size(), report);
   char ends[80];
   describe_ends(round_ends, list, cut, ends, sizeof ends);
   std::snprintf(report->model, sizeof report->model, "every row; %s", ends);
@@ -164,6 +165,23 @@ Status fit(GridCells* cells, const FitOptions& options, const GridBytes& bytes,
 }
 
 }  // namespace
+
+Status select_again(const FitOptions& options, const Control& control, DensityBytes* density,
+                    FitReport* report) {
+  Header& header = density->header();
+  OwnedGridCells cells(header.chain, 0);
+  std::vector<GridEntry> list;
+  if (Status s = cells->list_of(header, &list); !s.ok()) return s;
+  report->sample_rows = static_cast<std::int64_t>(header.sample_rows);
+  report->method = header.method;
+  header.bandwidth = 0;
+  if (Status s = select(cells->ends(), list, options.method, control, &header, report); !s.ok())
+    return s;
+  header.method = report->method;
+  if (std::all_of(list.begin(), list.end(), [](const GridEntry& e) { return e.level < 0; }))
+    describe_values(list.size(), report);
+  return Status::success();
+}
 
 void describe_ends(const RoundEnds& ends, const GridList& list, const GridCut& cut, char* out,
                    std::size_t size) {

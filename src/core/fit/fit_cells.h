@@ -22,6 +22,11 @@ namespace kde {
 Status fit_cells(GridCells* cells, const FitOptions& options, const GridBytes& bytes,
                  const Control& control, DensityBytes* density, FitReport* report) noexcept;
 
+// The bandwidth of a density of cells that were changed (grid/splice.h). report: its model where each value
+// has a cell. Errors: cancelled, out_of_memory. May throw std::bad_alloc.
+Status select_again(const FitOptions& options, const Control& control, DensityBytes* density,
+                    FitReport* report);
+
 // What the ends of a cut's cells are: "exact at each hour", "exact at steps of 0.01".
 void describe_ends(const RoundEnds& ends, const GridList& list, const GridCut& cut, char* out,
                    std::size_t size);

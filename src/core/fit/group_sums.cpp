@@ -4,11 +4,11 @@
 #include "core/density/checks.h"
 #include "core/density/histogram_view.h"
 #include "core/density/measure_format.h"
+#include "core/fit/lists_by_group.h"
 #include "core/guarded.h"
 
 #include <cstring>
 #include <limits>
-#include <map>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -175,37 +175,6 @@ Status GridGroups::cells_for(std::string_view key, bool has_key, bool had_rest, 
   *out = group->cells != nullptr ? group->cells : rest_;
   return Status::success();
 }
-
-namespace {
-
-// Lists of densities with groups, by their groups.
-class ListsByGroup {
- public:
-  // False where some share one.
-  bool add(std::span<const Header* const> densities) {
-    for (const Header* h : densities) {
-      GroupsView view(h);
-      if (view.header().rest > 0) return false;
-      GroupView group;
-      while (view.next(&group)) lists_[{group.key(), group.has_key()}].push_back(group.density());
-    }
-    return true;
-  }
-  // They are given once.
-  std::vector<const Header*> take(const GroupView& group) {
-    const auto found = lists_.find({group.key(), group.has_key()});
-    if (found == lists_.end()) return {};
-    std::vector<const Header*> out = std::move(found->second);
-    lists_.erase(found);
-    return out;
-  }
-  bool empty() const { return lists_.empty(); }
-
- private:
-  std::map<std::pair<std::string_view, bool>, std::vector<const Header*>> lists_;
-};
-
-}  // namespace
 
 Status GridGroups::add_lists(const Header& density, const GridCells::Without& without) {
   GroupsView view(&density);

@@ -137,6 +137,20 @@ class GridCells {
   };
   Status add(const Header& density, const Without& without);
 
+  // As add(density, without) and of each that came, but that the cells stay where they are: of the
+  // column's and measures' totals, and which cells changed, in units of the density's about its
+  // origins (splice.h). Nothing was added before. Errors: too_large also for measures in other units.
+  struct Replaced {
+    CellList gone, came;  // of several densities one after the other
+    // As of GridList, those of both.
+    double error_rows = 0;
+    std::array<double, kMaxMeasures> sum_error = {}, squares_error = {};
+  };
+  Status replace(const Header& density, const Without& without, std::span<const Header* const> came,
+                 Replaced* out);
+  // The cells of a density without atoms. Errors: invalid_format.
+  Status list_of(const Header& density, std::vector<GridEntry>* out);
+
   // Adds what another has seen, of the same chain and as many measures; both are settled then.
   // Errors: out_of_memory.
   Status merge(GridCells* other);
@@ -301,6 +315,10 @@ class GridCells {
   void agree(int k, int decimals, double origin);
   class DensityReader;
   Status agree_with(const Header& density, int k);
+  Status agree_with(const Header& density, std::span<const Header* const> others);
+  SummaryTotals& totals_of(int k) { return k < 0 ? totals_ : measure_[k].totals; }
+  Status narrow(const Header& density, const Without& without,
+                const SummaryTotals (&before)[1 + kMaxMeasures]);
   Status reserve(const std::vector<GridEntry>& cells);
   Status take_out(const Header& density, const Without& without, CellList* list);
 

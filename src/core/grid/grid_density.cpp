@@ -6,7 +6,7 @@
 
 #include "core/density/checks.h"
 #include "core/density/histogram_view.h"
-#include "core/first_true.h"
+#include "core/grid/stored_cells.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,21 +17,6 @@
 namespace kde {
 
 namespace {
-
-struct ListCell {
-  std::int64_t begin, end;  // keys; of a value equal
-  double weight;
-};
-
-// Whether, of cells that end alike, they are one.
-bool is_same(const ListCell& a, const ListCell& b) {
-  return a.end == b.end && (a.begin == a.end) == (b.begin == b.end);
-}
-
-// By their ends; a cell before the value there.
-bool is_before(const ListCell& a, const ListCell& b) {
-  return a.end != b.end ? a.end < b.end : a.begin < a.end && b.begin == b.end;
-}
 
 // Those of atoms have the keys of doubles.
 std::vector<ListCell> read_list(const DensityView& view, bool atoms) {
@@ -50,9 +35,7 @@ std::vector<ListCell> read_list(const DensityView& view, bool atoms) {
     StoredCell cell;
     while (reader.next(&cell)) {
       if (cell.units == 0) continue;
-      const std::int64_t end = cell.point ? cell.key : cell.key + 1;
-      out.push_back({cell.point ? end : cell.begin, end,
-                     static_cast<double>(cell.units) * view.header().row_unit});
+      out.push_back(list_cell(cell, view.header().row_unit));
     }
   }
   return out;
@@ -78,54 +61,6 @@ int digits_of(const Header& h) {
   }
   return kNoValueDigits;
 }
-
-// Ends as they are stored, for the cells of the grid that they are of.
-class CellFinder {
- public:
-  CellFinder(const RoundEnds& ends, const Header& header, bool is_of_atoms)
-      : ends_(ends), header_(header), is_of_atoms_(is_of_atoms) {}
-
-  double value(std::int64_t key) const {
-    if (is_of_atoms_) return value_of_key(key);
-    if (header_.grid_level > 0) return ends_.end(header_.grid_level - 1, key >> 1);
-    if (header_.lattice_step > 0) return header_.lattice_point(static_cast<double>(key));
-    return value_of_key(key);
-  }
-
-  // The finest cell with that range in it; the outermost are stored no wider than the column. False
-  // if there is none.
-  bool find(const ListCell& cell, GridEntry* out) {
-    out->rows = cell.weight;
-    out->x = value(cell.begin);
-    out->level = -1;
-    if (cell.begin == cell.end) return std::isfinite(out->x);
-    const double low = out->x;
-    const double high = value(cell.end);
-    const double inside = low / 2 + high / 2;
-    if (!(inside > low && inside < high)) return false;
-    const auto holds = [&](int level) {
-      if (!(std::fabs(inside) < kMostIndex * ends_.step(level))) return false;
-      const std::int64_t k = ends_.cell(level, inside);
-      return ends_.end(level, k) <= low && ends_.end(level, k + 1) >= high;
-    };
-    // Mostly as wide as the one before.
-    if (!holds(level_) || (level_ > 0 && holds(level_ - 1)))
-      level_ = first_true(0, ends_.levels(), holds);
-    if (level_ == ends_.levels()) {
-      level_ = 0;
-      return false;
-    }
-    out->level = level_;
-    out->x = ends_.begin(level_, ends_.cell(level_, inside));
-    return true;
-  }
-
- private:
-  const RoundEnds& ends_;
-  const Header& header_;
-  bool is_of_atoms_;
-  int level_ = 0;
-};
 
 // One measure's sums, cell by cell of the column.
 class SumsReader {
@@ -311,8 +246,12 @@ class GridCells::DensityReader {
         list->sums[i * measures + k] = before.sums[order[i] * measures + k];
     }
   }
-  MeasureSums in_units(int k, const MeasureSums& s) const {
-    return MeasureSums{s.rows, s.sum * by_[k], s.squares * by_[k] * by_[k]}.moved(shift_[k]);
+  // Squares that were rounded may be fewer than those of the mean, elsewhere less than nothing.
+  MeasureSums in_units(int k, const MeasureSums& s) {
+    const MeasureSums own = {s.rows, s.sum * by_[k], s.squares * by_[k] * by_[k]};
+    const double less = shift_[k] * (2 * own.sum - shift_[k] * own.rows) - own.squares;
+    if (less > 0) to_.measure_[k].squares_error += less;
+    return own.moved(shift_[k]);
   }
 
   void note_rows() {
@@ -380,18 +319,18 @@ class GridCells::DensityReader {
   double by_[kMaxMeasures] = {}, shift_[kMaxMeasures] = {};
 };
 
+namespace {
+
+bool is_simple(const Header* h) { return h->has_exact_ends() && h->atoms == 0; }
+
+}  // namespace
+
 // Leaves of a density's cells what is not in the parts.
 Status GridCells::take_out(const Header& density, const Without& without, CellList* list) {
-  const auto is_simple = [](const Header* h) {
-    return h->has_exact_ends() && DensityView(h).atoms() == 0;
-  };
   if (!is_simple(&density) || !std::all_of(without.parts.begin(), without.parts.end(), is_simple))
     return Status::error(Code::too_large, "values beside cells");
-  const auto totals = [this](int k) -> SummaryTotals& {
-    return k < 0 ? totals_ : measure_[k].totals;
-  };
   SummaryTotals before[1 + kMaxMeasures];
-  for (int k = -1; k < measures_; ++k) before[k + 1] = totals(k);
+  for (int k = -1; k < measures_; ++k) before[k + 1] = totals_of(k);
   for (const Header* part : without.parts) {
     if (without.control != nullptr && without.control->stop_requested()) return cancelled();
     CellList cells;
@@ -399,13 +338,79 @@ Status GridCells::take_out(const Header& density, const Without& without, CellLi
     if (!kde::take_out(ends_, measures_, cells, list))
       return invalid("a part is none of the whole");
   }
+  return narrow(density, without, before);
+}
+
+// Totals of what is left, once parts were taken out. before: of all.
+Status GridCells::narrow(const Header& density, const Without& without,
+                         const SummaryTotals (&before)[1 + kMaxMeasures]) {
   for (int k = without.number != nullptr ? 0 : -1; k < measures_; ++k) {
     Ends left;
     if (!find_ends(density, k, without, &left))
       return Status::error(Code::too_large, "a least or greatest value that is gone");
-    totals(k).narrow(left.min, left.max);
-    if (!totals(k).keeps_digits_of(before[k + 1], scale_of(density, k)))
+    totals_of(k).narrow(left.min, left.max);
+    if (!totals_of(k).keeps_digits_of(before[k + 1], scale_of(density, k)))
       return Status::error(Code::too_large, "most of a sum is gone");
+  }
+  return Status::success();
+}
+
+Status GridCells::agree_with(const Header& density, std::span<const Header* const> others) {
+  for (int k = 0; k < measures_; ++k) {
+    if (Status s = agree_with(density, k); !s.ok()) return s;
+    for (const Header* other : others)
+      if (Status s = agree_with(*other, k); !s.ok()) return s;
+  }
+  return Status::success();
+}
+
+Status GridCells::replace(const Header& density, const Without& without,
+                          std::span<const Header* const> came, Replaced* out) {
+  const auto all_simple = [](std::span<const Header* const> of) {
+    return std::all_of(of.begin(), of.end(), is_simple);
+  };
+  if (!is_simple(&density) || !all_simple(without.parts) || !all_simple(came))
+    return Status::error(Code::too_large, "values beside cells");
+  if (Status s = agree_with(density, without.parts); !s.ok()) return s;
+  if (Status s = agree_with(density, came); !s.ok()) return s;
+  for (int k = 0; k < measures_; ++k) {
+    const MeasureHeader& m = MeasureView(&density, k).header();
+    if (measure_[k].decimals != m.decimals || measure_[k].origin != origin_of(m))
+      return Status::error(Code::too_large, "a measure in other units");
+  }
+  (void)DensityReader(this, density, 1, without);
+  SummaryTotals before[1 + kMaxMeasures];
+  for (int k = -1; k < measures_; ++k) before[k + 1] = totals_of(k);
+  for (int k = 0; k < measures_; ++k) {
+    out->sum_error[k] = -measure_[k].sum_error;
+    out->squares_error[k] = -measure_[k].squares_error;
+  }
+  out->error_rows = -error_rows_;
+  for (const Header* part : without.parts) {
+    if (without.control != nullptr && without.control->stop_requested()) return cancelled();
+    if (Status s = DensityReader(this, *part, -1, without).read(false, &out->gone); !s.ok())
+      return s;
+  }
+  if (Status s = narrow(density, without, before); !s.ok()) return s;
+  for (const Header* part : came)
+    if (Status s = DensityReader(this, *part, 1, without).read(false, &out->came); !s.ok())
+      return s;
+  out->error_rows += error_rows_;
+  for (int k = 0; k < measures_; ++k) {
+    out->sum_error[k] += measure_[k].sum_error;
+    out->squares_error[k] += measure_[k].squares_error;
+  }
+  return Status::success();
+}
+
+Status GridCells::list_of(const Header& density, std::vector<GridEntry>* out) {
+  CellFinder finder(ends_, density, false);
+  const std::vector<ListCell> list = read_list(DensityView(&density), false);
+  out->reserve(list.size());
+  for (const ListCell& cell : list) {
+    GridEntry entry;
+    if (!finder.find(cell, &entry)) return invalid("a cell is none of the grid's");
+    out->push_back(entry);
   }
   return Status::success();
 }
@@ -413,11 +418,7 @@ Status GridCells::take_out(const Header& density, const Without& without, CellLi
 Status GridCells::add(const Header& density, const Without& without) {
   if (Status s = settle(); !s.ok()) return s;
   try {
-    for (int k = 0; k < measures_; ++k) {
-      if (Status s = agree_with(density, k); !s.ok()) return s;
-      for (const Header* part : without.parts)
-        if (Status s = agree_with(*part, k); !s.ok()) return s;
-    }
+    if (Status s = agree_with(density, without.parts); !s.ok()) return s;
     DensityReader reader(this, density, 1, without);
     CellList list;
     if (Status s = reader.read(false, &list); !s.ok()) return s;

@@ -21,7 +21,6 @@ namespace kde {
 
 namespace {
 
-constexpr double kSquaresShare = 0x1p-12;
 // Of samples so are counts.
 constexpr double kSampledShare = 0x1p-10;
 // Of so many cells squares are stored as they are.
@@ -70,28 +69,6 @@ double best_origin(const std::vector<MeasureSums>& cells, bool whole) {
   return by_least < by_mean ? least : mean;
 }
 
-// How far the sums of whole numbers over any of the cells may be off. As no sum of some of n rows is
-// beyond sqrt(n sum of their squares), by Cauchy's and Schwarz's inequality, it was exact at every
-// step where that is a whole number that doubles have; else each of them may have lost an ulp.
-double rounding_of_sums(const std::vector<MeasureSums>& cells) {
-  double out = 0;
-  for (const MeasureSums& s : cells) {
-    const double most = std::sqrt(s.rows * s.squares);
-    if (!(most < kMostWhole / 2)) out += s.rows * most * 0x1p-52;
-  }
-  return out;
-}
-
-// The same of squares, which are moved by so much.
-double rounding_of_squares(const std::vector<MeasureSums>& cells, double by) {
-  double out = 0;
-  for (const MeasureSums& s : cells) {
-    const double most = std::max(s.squares, 0.0) + by * by * s.rows;
-    if (!(most < kMostWhole / 4)) out += (s.rows + 4) * most * 0x1p-53;
-  }
-  return out;
-}
-
 // But for the column's part in it. by: of best_origin().
 MeasureHeader header_of(const GridCells::Measure& measure, double by) {
   MeasureHeader m{};
@@ -110,6 +87,27 @@ MeasureHeader header_of(const GridCells::Measure& measure, double by) {
 }
 
 }  // namespace
+
+// As no sum of some of n rows is
+// beyond sqrt(n sum of their squares), by Cauchy's and Schwarz's inequality, it was exact at every
+// step where that is a whole number that doubles have; else each of them may have lost an ulp.
+double rounding_of_sums(const std::vector<MeasureSums>& cells) {
+  double out = 0;
+  for (const MeasureSums& s : cells) {
+    const double most = std::sqrt(s.rows * s.squares);
+    if (!(most < kMostWhole / 2)) out += s.rows * most * 0x1p-52;
+  }
+  return out;
+}
+
+double rounding_of_squares(const std::vector<MeasureSums>& cells, double by) {
+  double out = 0;
+  for (const MeasureSums& s : cells) {
+    const double most = std::max(s.squares, 0.0) + by * by * s.rows;
+    if (!(most < kMostWhole / 4)) out += (s.rows + 4) * most * 0x1p-53;
+  }
+  return out;
+}
 
 // One list: a distribution function that grows cell by cell.
 class GridEncoder::Part {

@@ -39,6 +39,14 @@ inline constexpr std::size_t kGridBytes = std::size_t{256} << 10;
 // What rounding may add to bytes as planned is less than one in so many.
 inline constexpr std::size_t kPlanned = 128;
 
+// Of many cells squares are rounded to this share.
+inline constexpr double kSquaresShare = 0x1p-12;
+
+// How far the sums of whole numbers over any of the cells may be off; of squares, which are moved by so
+// much.
+double rounding_of_sums(const std::vector<MeasureSums>& cells);
+double rounding_of_squares(const std::vector<MeasureSums>& cells, double by);
+
 // The bytes of a density: of its ends at which people ask, and with finer cells beside them.
 struct GridBytes {
   GridBytes(std::size_t both) : most(both), finer(both) {}

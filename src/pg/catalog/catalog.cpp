@@ -84,6 +84,7 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, MemoryConte
     read(C::column_names, &out.column_names);
     read(C::as_fitted, &fitted);
     out.settings = settings_in(fitted);
+    read(C::model, &out.model);
   }
   table_close(catalog, AccessShareLock);
   return out;

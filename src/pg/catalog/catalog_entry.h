@@ -34,6 +34,7 @@ struct StoredDensity {
   // In the density's order, then its measures and what its groups are by; palloc'ed.
   ArrayType* column_names = nullptr;
   const char* settings = nullptr;  // DensityKey::settings
+  const char* model = nullptr;     // FitRecord::model
 };
 
 // Settings of a density; negative: the option's.

@@ -72,6 +72,25 @@ class AddedEstimate final : public LineEstimate {
     groups_->keep_cells();
   }
 
+  // A density then as it is now, by the cells that changed; of words: too_large.
+  kde::Status splice(const kde::Header& then, const ColumnTypes& types,
+                     const kde::GridCells::Without& without,
+                     std::span<const kde::Header* const> came, const char* model,
+                     const kde::Control& control) {
+    if (words_ != nullptr) return kde::Status::error(kde::Code::too_large, "words");
+    set_options(types, {}, chosen_engine());
+    if (kde::Status s = kde::splice_density(then, without, came, options_, grid_bytes(), control,
+                                            &density_, &report_);
+        !s.ok())
+      return s;
+    const kde::Header& h = density_.header();
+    sample_.totals.merge(h.finite_rows(), h.sample_rows, h.min, h.max, h.mean, h.variance);
+    sample_.specials = {h.nulls, h.nans, h.negative_infinities, h.positive_infinities};
+    model_ = model;
+    is_spliced_ = true;
+    return kde::Status::success();
+  }
+
   kde::Status add(const kde::Header& density, const kde::GridCells::Without& without) {
     if (words_ != nullptr) return word_sums_->add(density, without);
     if (kde::Status s = (*cells_)->add(density, without); !s.ok()) return s;
@@ -83,6 +102,7 @@ class AddedEstimate final : public LineEstimate {
   }
   kde::Status begin_block() noexcept override { return kde::Status::success(); }
   kde::Status finish(const kde::Control& control) noexcept override {
+    if (is_spliced_) return kde::Status::success();
     if (words_ != nullptr) {
       const kde::Status s = word_sums_->rank(words_);
       return s.ok() ? words_->finish(&sample_, control) : s;
@@ -94,6 +114,7 @@ class AddedEstimate final : public LineEstimate {
   }
   kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
                   const kde::Control& control) noexcept override {
+    if (is_spliced_) return kde::Status::success();
     if (words_ != nullptr) {
       if (kde::Status s = fit_line(types, read, engine, control); !s.ok()) return s;
       return append_words(*words_, type_, &options_, &density_);
@@ -108,7 +129,9 @@ class AddedEstimate final : public LineEstimate {
   void describe(DensityFit* fit) const override {
     LineEstimate::describe(fit);
     if (words_ != nullptr) describe_words(&density_.header(), fit);
-    if (groups_ != nullptr) describe_groups(of_groups_, kde::GroupsBytes::of(grid_bytes()), fit);
+    if (is_spliced_ && (groups_ != nullptr || report_.model[0] == '\0')) fit->record.model = model_;
+    if (groups_ != nullptr && !is_spliced_)
+      describe_groups(of_groups_, kde::GroupsBytes::of(grid_bytes()), fit);
   }
 
  private:
@@ -118,6 +141,8 @@ class AddedEstimate final : public LineEstimate {
   kde::OwnedGridCells* cells_ = nullptr;
   kde::GridGroups* groups_ = nullptr;
   kde::GroupsReport of_groups_;
+  bool is_spliced_ = false;
+  const char* model_ = nullptr;  // then
 };
 
 // What is to be read, and what is left.
@@ -246,6 +271,23 @@ List* densities_of(List* stretches) {
   return out;
 }
 
+// The whole as it is now, of the lists of which those cells alone are read that changed. Null: it is to be
+// added up.
+AddedEstimate* splice(const DensityRequest& request, const ColumnTypes& types,
+                      MemoryContext context, const StoredDensity& then, const Changes& changes,
+                      List* came) {
+  auto* sum = Owned<AddedEstimate>::create(context, request, context);
+  const kde::Control control = begin_core_work(1);
+  const kde::Status status = sum->splice(*header_of(then.value), types,
+                                         {span_of(changes.gone), span_of(came), false, &control},
+                                         span_of(came), then.model, control);
+  if (status.ok()) return sum;
+  if (status.code != kde::Code::too_large && status.code != kde::Code::invalid_format)
+    sum->check(status);
+  ereport(DEBUG1, (errmsg_internal("all cells are read: %s", status.message)));
+  return nullptr;
+}
+
 // A density then without those that are gone, and with those that came. others: of what is in it
 // beside the former, all of it or some. Null: *why it cannot be told.
 AddedEstimate* add_up(const DensityRequest& request, MemoryContext context, struct varlena* then,
@@ -364,8 +406,9 @@ bool Road::read_changed(Relation relation, const StoredDensity& stored, const St
   reading_.result.snapshot = nullptr;
   stretches_of_column_ = NIL;
   const char* why = nullptr;
-  AddedEstimate* sum =
-      add_up(*request_, context_, stored.value, changes, densities_of(stretches_), kept, &why);
+  List* const came = densities_of(stretches_);
+  AddedEstimate* sum = splice(*request_, types_, context_, stored, changes, came);
+  if (sum == nullptr) sum = add_up(*request_, context_, stored.value, changes, came, kept, &why);
   if (sum == nullptr) {
     stretches_ = NIL;
     return read_all(why);
