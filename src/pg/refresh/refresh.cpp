@@ -258,15 +258,13 @@ void note_another(const RefreshItem& item, const char* error) {
 
 }  // namespace
 
-List* refresh_items(Oid relation, bool background) {
+List* refresh_items(Oid relation, bool background, bool judged) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* items = NIL;
   CountersInTurn counters;
   for (const CatalogEntry* entry : of_list<const CatalogEntry>(catalog_list(relation, latest))) {
     if (!is_refreshed(*entry)) continue;
     const Upkeep upkeep = upkeep_find(entry->id, latest);
-    const Staleness staleness =
-        staleness_of(*entry, upkeep, counters.of(entry->key.relation), pace_of(background));
     auto* item = static_cast<RefreshItem*>(palloc0(sizeof(RefreshItem)));
     item->id = entry->id;
     item->relation = entry->key.relation;
@@ -275,11 +273,15 @@ List* refresh_items(Oid relation, bool background) {
     item->failures = upkeep.failures;
     item->failed_at = upkeep.failed_at;
     item->fitted_at = entry->fitted_at;
-    item->unknown = staleness.unknown;
-    if (staleness.due())
-      item->reason = staleness_text(staleness);
-    else
-      item->renewed = may_be_renewed(entry->key.relation, entry->proof);
+    if (judged) {
+      const Staleness staleness =
+          staleness_of(*entry, upkeep, counters.of(entry->key.relation), pace_of(background));
+      item->unknown = staleness.unknown;
+      if (staleness.due())
+        item->reason = staleness_text(staleness);
+      else
+        item->renewed = may_be_renewed(entry->key.relation, entry->proof);
+    }
     items = lappend(items, item);
   }
   UnregisterSnapshot(latest);

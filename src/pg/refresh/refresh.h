@@ -48,8 +48,9 @@ struct RefreshHow {
 
 // All densities, or those of one relation, that may be refreshed (kde_set_refresh's enabled), as
 // RefreshItem*, cheapest first, in the current memory context. Needs a snapshot of its own taken
-// inside. background: as the worker sees them, which leaves some for later (Pace).
-List* refresh_items(Oid relation, bool background);
+// inside. background: as the worker sees them, which leaves some for later (Pace). judged: whether
+// they are due is wanted, which takes a look at each leaf; refresh_together() looks again.
+List* refresh_items(Oid relation, bool background, bool judged = true);
 
 // Takes those of the first one's relation out of the list, in their order; in the current memory
 // context.

@@ -43,7 +43,7 @@ void refresh_all(const RefreshHow& how) {
       AllocSetContextCreate(PortalContext, "kde_refresh_all", ALLOCSET_DEFAULT_SIZES);
   MemoryContext each = AllocSetContextCreate(context, "kde_refresh_all", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(context);
-  List* items = refresh_items(InvalidOid, false);
+  List* items = refresh_items(InvalidOid, false, !how.force);
   MemoryContextSwitchTo(previous);
   catalog_remove_orphans();
   int counts[static_cast<int>(RefreshAction::failed) + 1] = {};
@@ -148,7 +148,7 @@ Datum kde_refresh(PG_FUNCTION_ARGS) {
   check_kind(relation);
   RefreshHow how;
   how.force = PG_GETARG_BOOL(1);
-  List* items = refresh_items(RelationGetRelid(relation), false);
+  List* items = refresh_items(RelationGetRelid(relation), false, false);
   if (!is_table) items = those_of(items, stored_key(relation, parts, nullptr));
   list_sort(items, compare_ids);
   List* keys = NIL;
