@@ -509,6 +509,7 @@ SELECT d.name,
        CASE WHEN pg_catalog.isfinite(d.fitted_at)
             THEN pg_catalog.date_trunc('second', pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at) END AS age,
        d.changed_rows AS changed,
+       pg_catalog.pg_size_pretty(d.changed_size) AS changed_size,
        d.state,
        d.plain_sql
 FROM kde_aqp.readable_densities() AS d

@@ -20,7 +20,7 @@ namespace kde_pg {
 
 namespace {
 
-enum Kind { kFailed, kStale, kUnknown, kUnproven, kKinds };
+enum Kind { kFailed, kStale, kUnknown, kUnproven, kUnmarked, kKinds };
 
 // The problems of one kind.
 struct Group {
@@ -139,24 +139,32 @@ class Density {
     }
   }
 
-  // What a VACUUM would make provable, of what plain SQL is to be answered by.
+  // What a VACUUM would make provable: of what plain SQL is to be answered by, and of a table that none has
+  // come to, of which nothing is for longer than its blocks' headers are read.
   void look_at_proof() {
-    if (RecoveryInProgress() || !entry_.settings.plain_sql) return;
+    if (RecoveryInProgress()) return;
     const Judgement judgement = judge(key_.relation, entry_.proof);
-    if (judgement.changed != Changed::at_most) return;
+    const bool changed = entry_.settings.plain_sql && judgement.changed == Changed::at_most;
+    if (!changed && (judgement.changed == Changed::unknown || stored_)) return;
     const ClearBits bits = clear_bits(key_.relation);
     // Fewer are soon read, as are those that came since.
     constexpr double kFewBlocks = 128;
     if (bits.clear - judgement.added < kFewBlocks) return;
-    add(kUnproven, Severity::notice, bits.clear,
-        bits.clear == bits.blocks
-            ? psprintf("cannot be proven to be unchanged: none of %.0f blocks is marked as visible "
-                       "to all, as if no VACUUM had come",
-                       bits.blocks)
-            : psprintf("cannot be proven to be unchanged: %.0f of %.0f blocks are not marked as "
-                       "visible to all",
-                       bits.clear, bits.blocks),
-        psprintf("VACUUM %s; %s", table_name(key_.relation), refresh_call(key_, true)));
+    const char* mending =
+        psprintf("VACUUM %s; %s", table_name(key_.relation), refresh_call(key_, true));
+    if (bits.clear == bits.blocks) {
+      add(kUnmarked, Severity::notice, bits.clear,
+          psprintf("is of a table that no VACUUM has come to: none of %.0f blocks is marked as "
+                   "visible to all",
+                   bits.blocks),
+          mending);
+    } else if (changed) {
+      add(kUnproven, Severity::notice, bits.clear,
+          psprintf("cannot be proven to be unchanged: %.0f of %.0f blocks are not marked as "
+                   "visible to all",
+                   bits.clear, bits.blocks),
+          mending);
+    }
   }
 
   // Whether its owner consents to plain SQL's answers as of its fit, as old as that is now.
@@ -202,6 +210,7 @@ constexpr const char* kSeveral[kKinds] = {
     "densities are stale",
     "densities are not seen to be stale",
     "densities cannot be proven to be unchanged",
+    "densities are of tables that no VACUUM has come to",
 };
 
 void put(Kind kind, const Group& g, Findings* findings) {

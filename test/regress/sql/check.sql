@@ -217,16 +217,19 @@ name";
 CREATE TABLE wide (v integer, w text) WITH (autovacuum_enabled = false);
 INSERT INTO wide SELECT i, repeat('x', 2000) FROM generate_series(1, 600) AS i;
 SELECT rows FROM kde_fit('wide', 'v', sample_rows => -1);
-SELECT kde_set_plain_sql('wide.v', true);
 SELECT * FROM problems();
+SELECT kde_set_plain_sql('wide.v', true);
 INSERT INTO wide VALUES (601);
 SELECT * FROM problems() WHERE problem ~ 'wide';
+SELECT kde_fit('wide', ARRAY['length(w)'], sample_rows => -1) \g /dev/null
+SELECT problem FROM problems() WHERE problem ~ 'VACUUM';
+SELECT kde_drop('wide (length(w))');
 SELECT name, changed_size / current_setting('block_size')::integer AS blocks FROM kde_densities_full WHERE name = 'wide.v';
 VACUUM wide;
 SELECT action FROM kde_refresh('wide', force => true);
 -- Blocks that came since are read.
 INSERT INTO wide SELECT i, repeat('x', 2000) FROM generate_series(602, 1200) AS i;
-SELECT problem FROM problems() WHERE problem ~ 'wide' AND problem ~ 'proven';
+SELECT problem FROM problems() WHERE problem ~ 'wide' AND problem ~ 'VACUUM|proven';
 SELECT name, changed_size / current_setting('block_size')::integer AS blocks FROM kde_densities_full WHERE name = 'wide.v';
 DROP TABLE wide;
 

@@ -27,13 +27,13 @@ RESET kde_aqp.sample_blocks;
 -- The same of both views. A third of the rows was read of x, of which a tenth is NULL; a tenth of those of k and x
 -- was kept.
 SELECT name, filter, model, read ~ '^[0-9.]+ %$' AS sampled, CASE WHEN read = 'all' THEN rows END AS rows, changed, state, plain_sql FROM kde_densities WHERE name ~ '^t[. ]' ORDER BY name, filter NULLS FIRST;
-SELECT s.name, s.size = pg_size_pretty(f.bytes::bigint) AS size, s.age = date_trunc('second', f.age) AS age,
+SELECT s.name, s.size = pg_size_pretty(f.bytes::bigint) AS size, s.changed_size = pg_size_pretty(f.changed_size) AS changed_size, s.age = date_trunc('second', f.age) AS age,
   s.read = 'all' OR abs(replace(s.read, ' %', '')::float8 - 100.0 * least(f.rows_read, f.requested_sample_rows) / (f.rows + coalesce(f.nulls, 0))) <= 0.5 AS read
 FROM kde_densities AS s JOIN kde_densities_full AS f ON s.name = f.name AND s.filter IS NOT DISTINCT FROM f.filter WHERE f.relation = 't'::regclass ORDER BY s.name, s.filter NULLS FIRST;
 -- What became of them.
 INSERT INTO t SELECT 1, 'word 1', 1 FROM generate_series(1, 20000);
 SELECT pg_stat_force_next_flush();
-SELECT name, changed, state FROM kde_densities WHERE name = 't.k';
+SELECT name, changed, pg_size_bytes(changed_size) > 0 AS to_read, state FROM kde_densities WHERE name = 't.k';
 -- A single value is exact where every row was read.
 CREATE TABLE single AS SELECT 7 AS v FROM generate_series(1, 1000);
 SELECT model, expected_error FROM kde_fit('single', 'v');
