@@ -21,7 +21,7 @@ victims() {
 }
 
 run_storm() {
-  local i rc
+  local i rc each ran
   SECONDS=0
   echo "$clients clients ask for $seconds s while others fit, change, drop and cancel ..."
   bench statement asker 10 -M prepared -f "$(of statement)"
@@ -62,6 +62,7 @@ run_storm() {
   done
   wait $first $second
 
+  local script compared=0 of_growing=0
   printf '\n%-16s %14s %12s  %s\n' session transactions "a second" "aborted clients"
   for i in "${!pids[@]}"; do
     rc=0
@@ -70,11 +71,18 @@ run_storm() {
     printf '%-16s %14s %12s  %s\n' "${names[$i]}" \
       "$(sed -n 's/^number of transactions actually processed: //p' "$log")" \
       "$(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$log")" "$(grep -c aborted "$log")"
+    # A transaction compares as many answers as its script does, at least.
+    script=${names[$i]%_simple}
+    each=$(grep -o 'load\.\(must\|ask_growing\)(' "$load/scripts/$script.sql" | wc -l)
+    ran=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' "$log")
+    compared=$((compared + each * ${ran:-0}))
+    [[ $script != growing_* ]] || of_growing=$((of_growing + each * ${ran:-0}))
     if [ $rc -ne 0 ]; then
       grep -E 'ERROR|FATAL|aborted|connection' "$log" | sed 's/.*: ERROR: /ERROR: /' | sort | uniq -c | sort -rn | head -n 5
       touch "$out/failed"
     fi
   done
+  printf '\n%s answers compared with those of the same snapshot, %s of them of plain SQL on a growing tree\n' "$compared" "$of_growing"
   judge_plain
 }
 

@@ -1,14 +1,14 @@
 #!/bin/bash
 # `make bench-growing`: a table that grows while dashboards ask, on a private installation and a throw-away cluster
 # (scripts/private_cluster.sh). Prints what refreshes read, how long answers of plain SQL take, and how many of them
-# differ from exact SQL in the same snapshot; then what writers pay: COPY with and without a density, by turns; and what
+# differ from exact SQL in the same snapshot; then what writers pay: COPY and pgbench with and without a density, by turns; and what
 # a refresh takes after one row of a tree of partitions changed, beside a fit. The exit status is 0 where no answer differs.
 #
 #   ROWS         of the table at first (20,000,000 if not set)
 #   RATE         rows that come a second (10,000)
 #   RUN_SECONDS  how long (60)
 #   PAUSE        seconds between refreshes (5)
-#   RUNS         of COPY, and refreshes of the tree (5)
+#   RUNS         of COPY and pgbench, and refreshes of the tree (5)
 #   PARTITIONS   of the tree (1,000)
 set -u
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -119,13 +119,23 @@ INSERT INTO bare SELECT * FROM rides(1, 100000);
 INSERT INTO fitted SELECT * FROM rides(1, 100000);
 SELECT kde_fit('fitted', 'at', sample_rows => -1, measures => '{amount}', group_by => 'region');
 S
+# By turns: COPY in one session, by its processor time, which others do not disturb as much as a clock; and pgbench.
+script one <<'S'
+\set i random(1, 100000)
+\set row random(1, 1000)
+BEGIN;
+INSERT INTO :table SELECT * FROM rides(:i, :i);
+UPDATE :table SET amount = amount + 1 WHERE ctid = format('(%s,1)', :row)::tid;
+COMMIT;
+S
+cluster_job sql -v runs="$runs" -v copied="$CLUSTER_TOP/data/copied" <"$bench/writers.sql" || die "writers.sql failed"
 for run in $(seq "$runs"); do
   for table in bare fitted; do
-    sql -c '\timing on' -c "COPY $table FROM '$CLUSTER_TOP/data/copied'" </dev/null | sed -n "s/^Time: \([0-9.]*\) ms.*/$table \1/p"
+    cluster_as_user pgbench -n -D table="$table" -t 2000 -f one.sql 2>/dev/null </dev/null | sed -n "s/^latency average = \([0-9.]*\) ms/$table \1/p"
   done
-done >"$CLUSTER_TOP/copies"
-median() { sed -n "s/^$1 //p" "$CLUSTER_TOP/copies" | sort -n | sed -n "$(((runs + 1) / 2))p"; }
+done >"$CLUSTER_TOP/written"
+median() { sed -n "s/^$1 //p" "$CLUSTER_TOP/written" | sort -n | sed -n "$(((runs + 1) / 2))p"; }
 awk -v a="$(median fitted)" -v b="$(median bare)" -v n="$runs" \
-  'BEGIN { printf "COPY of a million rows, medians of %d: with a density %.0f ms, without %.0f ms, ratio %.2f\n", n, a, b, a / b }'
+  'BEGIN { printf "pgbench, medians of %d by turns: with a density %.3f ms, without %.3f ms, ratio %.2f\n", n, a, b, a / b }'
 cluster_job sql -v partitions="$partitions" -v runs="$runs" <"$bench/tree.sql" | tail -n 1
 [ "$(sql -c 'SELECT count(*) FROM compared WHERE NOT is_same' </dev/null)" = 0 ]
