@@ -30,6 +30,7 @@ std::vector<ListCell> read_list(const DensityView& view, bool atoms) {
     }
     return out;
   }
+  out.reserve(static_cast<std::size_t>(view.blocks()) * kHistogramCells);
   for (int b = 0; b < view.blocks(); ++b) {
     CellReader reader = view.cells(b);
     StoredCell cell;
