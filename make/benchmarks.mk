@@ -9,7 +9,7 @@ bench: ## benchmarks of the core (ratios in one run)
 	build/bench/bench
 
 # Real columns, a folder of CSV files (test/accuracy). PART: columns (each by itself), shapes (every shape
-# of question, on made columns too), joint (densities of several) or all. JOINT: tables and columns of the
+# of question, on made columns too), joint (densities of several), places (of points made by rule) or all. JOINT: tables and columns of the
 # joint part, as TABLE:COLUMN,COLUMN ... Without it those that something is asked of. A comparator that cannot
 # be installed is left out, and named in the report.
 ACCURACY_SRCS := $(wildcard test/accuracy/*.cpp)
@@ -20,7 +20,7 @@ build/accuracy/accuracy: $(call in,plain,$(ACCURACY_SRCS)) $(CORE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS)
 
-accuracy: ## errors and coverage on real columns [DATA=folder of CSV files PART=columns|shapes|joint|all]
+accuracy: ## errors and coverage on real columns [DATA=folder of CSV files PART=columns|shapes|joint|places|all]
 	+@scripts/deps.sh accuracy </dev/null || echo "going on without what is missing"
 	+@$(MAKE) --no-print-directory build/accuracy/accuracy
 	+build/accuracy/accuracy '$(subst ','\'',$(ACCURACY_DATA))' build/accuracy '$(PART)' '$(JOINT)' </dev/null

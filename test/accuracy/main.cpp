@@ -1,11 +1,11 @@
 // `make accuracy`: how far the answers are from the truth, on every column of a folder of CSV
 // files, beside what a user would otherwise use.
 //
-//   accuracy FOLDER OUTPUT_FOLDER [columns | shapes | joint | all [TABLE:COLUMN,COLUMN... ...]]
+//   accuracy FOLDER OUTPUT_FOLDER [columns | shapes | joint | places | all [TABLE:COLUMN,COLUMN... ...]]
 //
 // columns: each column by itself, ranges that hold 0.3 to 10 % of the rows; shapes: every shape of
 // question (shapes_part.h); joint: densities of several columns, of the tables and columns named
-// (joint_part.h), or of those that are asked for.
+// (joint_part.h), or of those that are asked for; places: boxes on points that are made by rule (places.h).
 //
 // Run from the repository's root. Exit status 0 if everything was measured, whatever the figures
 // are; 1 if something failed, or SQL's answers are not the core's.
@@ -13,6 +13,7 @@
 #include "joint_part.h"
 #include "measure.h"
 #include "picture.h"
+#include "places.h"
 #include "report.h"
 #include "shapes_part.h"
 
@@ -80,9 +81,11 @@ void run_columns(const std::vector<Table>& tables, const std::string& data,
 int run(const std::string& data, const std::string& folder, const std::string& part,
         const std::string& joint_tables) {
   const auto asked = [&part](const char* name) { return part == name || part == "all"; };
-  if (!asked("columns") && !asked("shapes") && !asked("joint"))
+  if (!asked("columns") && !asked("shapes") && !asked("joint") && !asked("places"))
     throw std::runtime_error("there is no part " + part);
   std::filesystem::create_directories(folder);
+  if (asked("places")) run_places(stdout);
+  if (part == "places") return 0;
   const std::vector<Table> tables = read_tables(data);
   if (asked("columns")) run_columns(tables, data, folder);
   if (asked("shapes")) run_shapes(tables, folder);
@@ -97,7 +100,7 @@ int run(const std::string& data, const std::string& folder, const std::string& p
 int main(int argc, char** argv) {
   if (argc < 3 || argc > 5) {
     std::fprintf(stderr,
-                 "usage: accuracy FOLDER OUTPUT_FOLDER [columns | shapes | joint | all "
+                 "usage: accuracy FOLDER OUTPUT_FOLDER [columns | shapes | joint | places | all "
                  "[TABLE:COLUMN,...]]\n");
     return 1;
   }

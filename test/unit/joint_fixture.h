@@ -37,7 +37,7 @@ struct Bytes : DensityBytes {
 enum class Axes { normal_scores, linear, correlated };
 
 // n rows of uniform draws; of normal scores every third column has lattice values, every fourth
-// heavy values, and every seventh row a column that is NULL, infinite or NaN.
+// heavy values, and every seventh row a column that is NULL, infinite or NaN; rows came by six blocks.
 inline JointParts parts(int columns, std::size_t n, Axes axes, std::uint64_t seed = 5) {
   Random random(seed);
   const bool scores = axes == Axes::normal_scores;
@@ -51,6 +51,8 @@ inline JointParts parts(int columns, std::size_t n, Axes axes, std::uint64_t see
   if (scores) {
     p.header.flags |= kWeights | kValues;
     p.header.own_rows = 1;
+    p.header.contrasts = 3;
+    for (std::size_t i = 0; i < n; ++i) p.contrast.push_back(static_cast<std::uint8_t>(i % 6));
   }
   if (axes == Axes::correlated) {
     p.header.flags |= kCorrelated;

@@ -100,6 +100,11 @@ void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   sums->rows += rows;
   sums->squares += rows * rows;
   sums->visited += 1;
+  Counted* counted = &sums->counted;
+  const double own = d.header().own_rows;
+  const double off = plan.members ? (p.member ? 1 : 0) - p.kernel : 0;
+  counted->rows += weight * off;
+  counted->row_squares += std::pow((weight + own) * off, 2);
   if (plan.value == RawValue::none) return;
   const float t = d.coordinate(b, plan.target, i);
   if (t == kNotANumber) sums->nans += rows;
@@ -113,6 +118,19 @@ void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   if (plan.value != RawValue::coordinate && plan.target_side >= 0 && !d.correlated()) {
     const bool within = is_member(plan, plan.target_side, b, i);
     valued = within ? weight * p.others + (p.member ? d.header().own_rows : 0) : 0;
+  }
+  if (plan.members) {
+    const bool within = plan.target_side < 0 || plan.value == RawValue::coordinate ||
+                        is_member(plan, plan.target_side, b, i);
+    const bool by_others = plan.target_side >= 0 && plan.value != RawValue::coordinate;
+    const double smoothed = !within ? 0 : by_others ? p.others : p.kernel;
+    const double apart = (p.member ? 1 : 0) - smoothed;
+    counted->finite += weight * off;
+    counted->valued += weight * apart;
+    counted->power += weight * apart * u;
+    for (int k = 0; k < 3; ++k)
+      counted->squares[k] += std::pow((weight + own) * apart, 2) * std::pow(u, k);
+    if (p.member) counted->alone += (weight + own) * (weight + own);
   }
   sums->valued += valued;
   sums->power[0] += valued * u;

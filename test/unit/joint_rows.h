@@ -72,6 +72,7 @@ inline Density scores(const std::vector<Column>& columns, double h, double own_r
   p.header.rows = rows;
   p.header.sample_rows = static_cast<double>(n);
   p.header.own_rows = own_rows;
+  p.header.sampling_variance = 1e6;  // counting its points tells nothing
   p.coordinate.resize(n * columns.size());
   p.value.resize(n * columns.size());
   for (std::size_t k = 0; k < columns.size(); ++k) {

@@ -161,8 +161,9 @@ constexpr void fields(T& h, Visit&& visit) {
   visit("version", h.version);
   visit("kind", h.kind);
   visit("columns", h.columns, FieldRange{2, kMaxColumns});
-  visit("flags", h.flags, flags_to(kValues));
+  visit("flags", h.flags, flags_to(kContrasts));
   visit("method", h.method, one_of(kJointMethods));
+  visit("contrasts", h.contrasts, FieldRange{0, kMostContrasts});
   visit("reserved", h.reserved, kZero);
   visit("points", h.points, FieldRange{2, kGreatest});
   visit("rows", h.rows, FieldRange{1, 0x1p62});

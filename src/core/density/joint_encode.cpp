@@ -84,6 +84,7 @@ Status check_parts(const JointParts& parts) {
       parts.marginal.size() != columns ||
       (!parts.effect.empty() && parts.effect.size() != joint_effects(columns)) ||
       parts.correlation.size() != (correlated ? columns * (columns - 1) / 2 : 0) ||
+      parts.contrast.size() != (parts.header.contrasts > 0 ? n : 0) ||
       parts.weight.size() != (weights ? n : 0) || parts.value.size() != (values ? n * columns : 0))
     return parts_differ();
   for (float t : parts.coordinate) {
@@ -100,6 +101,7 @@ struct BlockNumbers {
   float coordinate[kMaxColumns][kJointBlock];
   float weight[kJointBlock];
   std::int32_t value[kMaxColumns][kJointBlock];
+  std::uint32_t contrast[kJointBlock];
 };
 
 // Points order[begin ...); the last block's filling.
@@ -116,6 +118,7 @@ void gather_block(const JointParts& parts, std::span<const std::size_t> order, s
       block->value[k][i] = parts.value.empty() || !is_finite_coordinate(t) ? 0 : parts.value[from];
     }
     block->weight[i] = filling || parts.weight.empty() ? 0 : parts.weight[point];
+    block->contrast[i] = filling || parts.contrast.empty() ? 0 : parts.contrast[point];
   }
 }
 
@@ -229,9 +232,29 @@ void write_block(const BlockNumbers& numbers, std::size_t b, const JointView& d)
     WordWriter values = writer(d.value_words(b, k));
     pack_values(d.column(k), *d.marginal(k), numbers.value[k], numbers.coordinate[k], &values);
   }
+  if (d.contrasts() > 0) writer(d.contrast_words(b)).pack<4>(numbers.contrast);
   if (!d.has_weights()) return;
   WordWriter weights = writer(d.weight_words(b));
   pack_weights(numbers.weight, &weights);
+}
+
+// Of the weights as they are stored.
+void write_balance(const JointView& d) {
+  if (d.contrasts() == 0) return;
+  double balance[kMostContrasts] = {};
+  for (std::size_t b = 0; b < d.blocks(); ++b) {
+    std::uint8_t code[kJointBlock];
+    float weight[kJointBlock];
+    d.contrasts(b, code);
+    d.weights(b, weight);
+    const std::size_t points =
+        std::min<std::size_t>(kJointBlock, d.header().points - b * kJointBlock);
+    for (std::size_t i = 0; i < points; ++i) {
+      const double rows = d.header().own_rows + double{weight[i]};
+      balance[code[i] / 2] += code[i] % 2 == 0 ? rows : -rows;
+    }
+  }
+  std::copy(std::begin(balance), std::end(balance), const_cast<float*>(d.balance().data()));
 }
 
 Status encode(const JointParts& parts, DensityBytes* density) {
@@ -244,6 +267,7 @@ Status encode(const JointParts& parts, DensityBytes* density) {
   header.columns = static_cast<std::uint8_t>(columns);
   std::fill(std::begin(header.reserved), std::end(header.reserved), std::uint8_t{0});
   header.points = static_cast<std::uint32_t>(parts.coordinate.size() / columns);
+  if (header.contrasts > 0) header.flags |= kContrasts;
 
   std::vector<JointColumn> column = parts.column;
   JointSizes sizes;
@@ -286,6 +310,7 @@ Status encode(const JointParts& parts, DensityBytes* density) {
     write_block(numbers, b, d);
   }
   write_boxes(bytes);
+  write_balance(d);
   return parts.draft ? Status::success() : validate_joint(bytes, at.size);
 }
 

@@ -22,6 +22,7 @@ constexpr int kHalfBlock = kJointBlock / 2;
 
 // Words of a block.
 constexpr std::size_t kWeightWords = 1 + kHalfBlock;
+constexpr int kContrastWords = kJointBlock / 4;
 constexpr std::size_t coordinate_words_of(std::uint8_t flags) {
   return (flags & kValues) != 0 ? 2 + kHalfBlock : kJointBlock;
 }
@@ -69,7 +70,10 @@ JointLayout joint_layout(const JointHeader& header, const JointSizes& sizes) {
   at.coordinate = at.box + blocks * columns * 2 * sizeof(float);
   at.weight = at.coordinate + blocks * columns * coordinate_words_of(header.flags) * kWord;
   at.value = at.weight + ((header.flags & kWeights) != 0 ? blocks * kWeightWords * kWord : 0);
-  at.size = at.value + blocks * value_words_of(sizes.value_bytes) * kWord;
+  at.balance = at.value + blocks * value_words_of(sizes.value_bytes) * kWord;
+  const bool contrasts = (header.flags & kContrasts) != 0;
+  at.contrast = at.balance + (contrasts ? kMostContrasts * sizeof(float) : 0);
+  at.size = at.contrast + (contrasts ? blocks * kContrastWords * kWord : 0);
   return at;
 }
 
@@ -154,6 +158,10 @@ JointView::JointView(const void* bytes)
   coordinate_ = words(at.coordinate);
   if ((header_->flags & kWeights) != 0) weight_ = words(at.weight);
   if ((header_->flags & kValues) != 0) value_ = words(at.value);
+  if ((header_->flags & kContrasts) != 0) {
+    balance_ = reinterpret_cast<const float*>(p + at.balance);
+    contrast_ = words(at.contrast);
+  }
 }
 
 // Loops without a branch, which compilers make vector code of.
@@ -223,6 +231,14 @@ void JointView::raw_values(std::size_t b, int k, std::int32_t* out) const {
   const unsigned shift = 32 - 8 * bytes;
   for (int i = 0; i < kJointBlock; ++i)
     out[i] = (static_cast<std::int32_t>(bits[i]) >> shift) + origin;
+}
+
+void JointView::contrasts(std::size_t b, std::uint8_t* out) const {
+  const std::uint32_t* words = contrast_words(b);
+  for (int part = 0; part < 4; ++part) {
+    for (int i = 0; i < kContrastWords; ++i)
+      out[part * kContrastWords + i] = static_cast<std::uint8_t>(words[i] >> (8 * part));
+  }
 }
 
 float JointView::coordinate(std::size_t b, int k, int i) const {

@@ -34,6 +34,9 @@
 //                   being value_center + value_unit f; or with kLatticeValues the number of the
 //                   lattice point lattice_offset + k lattice_step (Header::lattice_point of the
 //                   marginal). 0 where the value is not finite, and in filling
+//   ...     float   balance[kMostContrasts]         with kContrasts only, as what follows: of each
+//                   contrast the points' rows with their signs
+//   ...     contrast[blocks]           packed
 //
 // Points lie in blocks of kJointBlock in an order in which neighbours are near. The last block is
 // filled up with points of no weight that lie nowhere (kNowhere in every column). Numbers have the
@@ -50,6 +53,8 @@
 //   value       the upper 16 bits of each number in 32 words; then of a number of value_bytes 3
 //               the lower 8 in 16 words, or of 4 the lower 16 in 32 words. A float loses its last
 //               bits. Lattice points of fewer than 4 bytes are counted from value_center, signed.
+//   contrast    codes of 8 bits in 16 words: 2 g + 1 of a point that the g-th contrast has with a minus,
+//               2 g with a plus (core/joint/contrasts.h); in filling 0
 #pragma once
 
 #include "core/density/format.h"
@@ -98,7 +103,10 @@ enum JointFlags : std::uint8_t {
   kCorrelated = 2,         // P is not the unit matrix
   kWeights = 4,            // else every point's weight is (rows - own_rows points)/points
   kValues = 8,             // else value = center + bandwidth coordinate; all axes are then linear
+  kContrasts = 16,         // the blocks that rows were read by are told; with kValues only
 };
+// Of 8 bits with a sign.
+inline constexpr int kMostContrasts = 128;
 
 // Codes of packed coordinates that are not finite, in the order of kSpecial.
 inline constexpr std::uint32_t kFirstSpecial = 0xfffc;
@@ -116,7 +124,8 @@ struct JointHeader {
   std::uint8_t columns;   // 2 .. kMaxColumns
   std::uint8_t flags;
   JointMethod method;
-  std::uint8_t reserved[3];  // 0
+  std::uint8_t contrasts;    // 1 .. kMostContrasts with kContrasts, else 0
+  std::uint8_t reserved[2];  // 0
   std::uint32_t points;      // >= 2
   double rows;               // rows the density stands for, with NULL or without: [1, 2^62]
   double sample_rows;        // rows of the sample that the bandwidth was chosen from, >= points
@@ -227,6 +236,16 @@ class JointView {
     return read > 0 ? header_->rows / read : 1;
   }
 
+  int contrasts() const { return header_->contrasts; }
+  std::span<const float> balance() const {
+    return {balance_, static_cast<std::size_t>(contrasts())};
+  }
+  const std::uint32_t* contrast_words(std::size_t b) const {
+    return contrast_ + b * (kJointBlock / 4);
+  }
+  // The codes of block b's points, kJointBlock of them; of a density with contrasts.
+  void contrasts(std::size_t b, std::uint8_t* out) const;
+
   bool has_values() const { return value_ != nullptr; }
   // Where block b begins, as stored.
   const std::uint32_t* coordinate_words(std::size_t b, int k) const {
@@ -269,6 +288,8 @@ class JointView {
   const std::uint32_t* coordinate_ = nullptr;
   const std::uint32_t* weight_ = nullptr;
   const std::uint32_t* value_ = nullptr;
+  const float* balance_ = nullptr;
+  const std::uint32_t* contrast_ = nullptr;
   std::size_t coordinate_stride_;  // words
   std::size_t value_stride_ = 0, value_offset_[kMaxColumns] = {};
   std::int32_t value_origin_[kMaxColumns] = {};
@@ -286,6 +307,7 @@ struct JointParts {
   std::vector<float> coordinate;
   std::vector<float> weight;
   std::vector<std::int32_t> value;
+  std::vector<std::uint8_t> contrast;  // n codes; none without contrasts
   // What is to be asked at once and thrown away: points are near each other in the order they come
   // in, and stay in it; nothing is validated.
   bool draft = false;
@@ -322,7 +344,8 @@ const char* joint_method_list();  // "auto, lscv, ... and scott", for messages
 
 // Offsets in bytes from the header. Parts that are absent have the next one's offset.
 struct JointLayout {
-  std::size_t column, correlation, heavy, marginal, effect, box, coordinate, weight, value, size;
+  std::size_t column, correlation, heavy, marginal, effect, box, coordinate, weight, value, balance,
+      contrast, size;
 };
 
 // Numbers of effect[].

@@ -31,6 +31,11 @@ Status validate_header(const JointHeader& h) {
   if (h.sample_rows < h.points) return invalid("number of sample rows is out of range");
   if (!(h.own_rows * h.points <= h.rows * (1 + 1e-9)))
     return invalid("own rows of the points exceed the rows");
+  const bool contrasts = (h.flags & kContrasts) != 0;
+  if (contrasts != (h.contrasts > 0))
+    return invalid("contrasts without blocks, or these without them");
+  if (contrasts && (h.flags & (kValues | kWeights)) != (kValues | kWeights))
+    return invalid("contrasts without values or weights");
   return Status::success();
 }
 
@@ -108,6 +113,14 @@ Status validate_ranks(const JointView& d, int k, const float (&t)[kJointBlock]) 
   return Status::success();
 }
 
+Status validate_balance(const JointView& d) {
+  for (const float balance : d.balance()) {
+    if (!(std::fabs(balance) <= d.header().rows * (1 + kRowsSlack)))
+      return invalid("a contrast has more than all rows");
+  }
+  return Status::success();
+}
+
 Status validate_points_of(const JointView& d, std::size_t b, int k, int points) {
   float t[kJointBlock];
   d.coordinates(b, k, t);
@@ -145,6 +158,16 @@ Status validate_effects(const JointView& d) {
   return Status::success();
 }
 
+Status validate_contrasts(const JointView& d, std::size_t b, int points) {
+  std::uint8_t code[kJointBlock];
+  d.contrasts(b, code);
+  for (int i = 0; i < kJointBlock; ++i) {
+    if (i < points ? code[i] >= 2 * d.contrasts() : code[i] != 0)
+      return invalid("a point is in no contrast that there is");
+  }
+  return Status::success();
+}
+
 Status validate_points(const JointView& d, const Control& control) {
   const JointHeader& h = d.header();
   double weights = 0;
@@ -154,6 +177,9 @@ Status validate_points(const JointView& d, const Control& control) {
         static_cast<int>(std::min<std::size_t>(kJointBlock, h.points - b * kJointBlock));
     for (int k = 0; k < d.columns(); ++k) {
       if (Status s = validate_points_of(d, b, k, points); !s.ok()) return s;
+    }
+    if (d.contrasts() > 0) {
+      if (Status s = validate_contrasts(d, b, points); !s.ok()) return s;
     }
     if (!d.has_weights()) continue;
     float weight[kJointBlock];
@@ -184,6 +210,7 @@ Status validate_joint(const void* bytes, std::size_t size, const Control& contro
   }
   if (Status s = validate_correlation(d); !s.ok()) return s;
   if (Status s = validate_effects(d); !s.ok()) return s;
+  if (Status s = validate_balance(d); !s.ok()) return s;
   return validate_points(d, control);
 }
 

@@ -1,6 +1,7 @@
 // See box_evidence.h. With n points, the fraction p of the rows in the box, s, R and V the density's
 // sampling_variance, reading_variance and rows_variance, c and q its ratios of errors at p
-// (count_error, mean_error), E the design effect of the box's columns or of the target at p:
+// (count_error, mean_error; of `auto` at least 1, as what smoothing gains is known on average alone,
+// and not of this box), E the design effect of the box's columns or of the target at p:
 //
 //   count      Wilson's interval for p with p (1 - p) (s c + R E)/n; p^2 V, the variance of the
 //              number of rows, which is independent, in quadrature; quadrature's error in addition.
@@ -20,8 +21,10 @@
 //
 // What a column's own distribution answers has its evidence.
 //
-// Of a category's values E of a count, and where there are several that of a mean, which their
-// shares move, is at least theirs, thinned to the share p/p_0 of their rows that is in the box: 1 +
+// Where a density has contrasts (contrasts.h) E is that of this very box: what is known of boxes of
+// the columns is then no more than how far it may be below 1. Else it is that of boxes that hold p.
+//
+// Of a category's values E of a count is at least theirs, thinned to the share p/p_0 of their rows that is in the box: 1 +
 // (E_0 - 1) p/p_0, E_0 being the design effect of all of them. And no box has more rows than its
 // values have by themselves. Rows of a value are few, and such a box is asked for because they are
 // there: of k points, p n over the variance's factor, the lower end is at most Byar's of a Poisson
@@ -35,6 +38,7 @@
 #include "core/answer/interval_parts.h"
 #include "core/density/single_values.h"
 #include "core/kernel/normal.h"
+#include "core/sampling/block_variance.h"
 
 #include <algorithm>
 #include <cmath>
@@ -220,6 +224,10 @@ class Uncertainty {
     const double excess = m_.fourth - m_.variance * m_.variance;
     const double points = std::max(h_.points * finite_ - 1, 2.0);
     if (!(v > 0) || excess <= 0) return 0;
+    const Bounds at(density_, sides_, m_.target);
+    const double farthest = std::max(at.high - m_.mean, m_.mean - at.low);
+    if (!tells_fourth_moment(farthest * farthest, m_.variance, points))
+      return std::numeric_limits<double>::infinity();
     if (!std::isfinite(excess)) return std::numeric_limits<double>::infinity();
     return (z_ + student_excess(z_, points)) * std::sqrt(v) * std::sqrt(excess);
   }
@@ -287,8 +295,9 @@ class Uncertainty {
       }
     }
     if (effect == 0) effect = 1;  // one column, by name
+    effect = effect_here(m_.count_effect, effect);
     for (const BoxSide& side : sides_) effect = std::max(effect, effect_of_values(side));
-    return h_.sampling_variance * ratio_at(h_.count_error, p_) + h_.reading_variance * effect;
+    return h_.sampling_variance * error_ratio(h_.count_error, p_) + h_.reading_variance * effect;
   }
 
   // By what is known of the rows of a category's values; 0: nothing.
@@ -318,12 +327,18 @@ class Uncertainty {
     if (m_.target < 0) return 1;
     const Range own = range_of(sides_, m_.target);
     const bool bounded = !own.lower_unbounded || !own.upper_unbounded;
-    double effect = ratio_at(density_.mean_effect(m_.target, bounded), finite_);
-    for (const BoxSide& side : sides_) {
-      if (asks_values(side) && side.words->ranks.size() > 1)
-        effect = std::max(effect, effect_of_values(side));
-    }
-    return effect;
+    return effect_here(m_.mean_effect, ratio_at(density_.mean_effect(m_.target, bounded), finite_));
+  }
+
+  // Of the rows that were read, by what this box's points have, if they tell: with as few degrees of
+  // freedom as there are contrasts. That neighbours are alike in order, which makes it less than 1,
+  // is believed as far as it is so elsewhere.
+  double effect_here(double of_points, double elsewhere) const {
+    if (!(of_points > 0)) return elsewhere;
+    const double drawn = std::max(1 - h_.sampling_variance, kLeastFinite);
+    const double effect = without_thinning(of_points, drawn);
+    const double few = 1 + student_excess(z_, std::max(h_.contrasts - 1.0, 2.0)) / z_;
+    return std::max(1 + (effect - 1) * few * few, std::min(elsewhere, 1.0));
   }
 
   // The variance of a mean in units of the target's. However well halves predicted, a mean of few
@@ -332,15 +347,21 @@ class Uncertainty {
     const double effect = mean_effect();
     const double points = h_.points * std::max(finite_, kLeastFinite);
     const double mixed = h_.sampling_variance + h_.reading_variance * std::min(effect, 1.0);
-    const double alike = h_.reading_variance * std::max(effect - 1, 0.0) / points;
-    const double measured = mixed * ratio_at(h_.mean_error, finite_) / points;
+    const double told = m_.mean_effect > 0 ? m_.effective_points : points;
+    const double alike = h_.reading_variance * std::max(effect - 1, 0.0) / told;
+    const double measured = mixed * error_ratio(h_.mean_error, finite_) / points;
     const double least = m_.effective_points > 0 ? mixed / m_.effective_points : 0;
     return std::max(measured, least) + alike;
   }
 
   // How far the mean's error is the raw sample's.
   double raw_share() const {
-    return std::min<double>(ratio_at(h_.mean_error, std::max(finite_, 1e-9)), 1.0);
+    return std::min<double>(error_ratio(h_.mean_error, std::max(finite_, 1e-9)), 1.0);
+  }
+
+  double error_ratio(const float (&measured)[kErrorScales], double share) const {
+    const double ratio = ratio_at(measured, share);
+    return density_.has_values() ? std::max(ratio, 1.0) : ratio;
   }
 
   // How far the mean of values as they are stored may be from that of the values, or one from the

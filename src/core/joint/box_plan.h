@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/joint/axis.h"
+#include "core/joint/contrasts.h"
 #include "core/density/joint_format.h"
 #include "core/joint/joint_moments.h"
 
@@ -57,7 +58,10 @@ class CorrelatedPlan;
 struct BoxPlan {
   const JointView* density;
   float reach;  // of its kernels, in bandwidths: kJointReach or kCorrelatedReach
-  int sides;    // 0 .. kMaxColumns; none of them empty
+  // Whether it matters which points are in the box themselves: to count them beside their kernels
+  // (Counted), or as rows.
+  bool members;
+  int sides;  // 0 .. kMaxColumns; none of them empty
   int column[kMaxColumns];
   AxisRange range[kMaxColumns];
   RawRange raw[kMaxColumns];
@@ -75,6 +79,18 @@ struct BoxPlan {
   const CorrelatedPlan* correlated;  // correlated.h; null for product kernels and without sides
 };
 
+// What counting the points in a box, each with its weight w and the rows that are its own, u in all,
+// differs by from what their kernels have there: sums over the points that the box's faces are near.
+// m is 1 for a point in the box, P its kernel's share.
+struct Counted {
+  double rows = 0, finite = 0;  // of w (m - P)
+  double row_squares = 0;       // of (u (m - P))^2
+  // The same of those that BoxSums::valued is of, times 1, u and u^2 of BoxSums::power.
+  double valued = 0, power = 0;
+  double squares[3] = {};
+  double alone = 0;  // of (u m)^2 of these, those that lie far from the faces, too
+};
+
 // Sums over points.
 struct BoxSums {
   double rows = 0, squares = 0;  // of the points' rows in the box
@@ -90,6 +106,8 @@ struct BoxSums {
   double pull = 0, pull_power = 0;
   double variance = 0;  // of `rows`, left by quadrature
   double visited = 0;
+  Counted counted;                    // with BoxPlan::members
+  ContrastSums* contrasts = nullptr;  // of a density that has some
 };
 
 // The block lies within the box as a whole; or it does not and its kernels are integrated.
@@ -104,7 +122,8 @@ bool is_member(const BoxPlan& plan, int side, std::size_t block, int point);
 // Drops sides that every row is in; those of categories are apart. False: no row is in the box.
 bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan);
 // Over all blocks within reach of the box.
-BoxSums sum_blocks(const BoxPlan& plan);
+// contrasts: null, or what they are added up in as well.
+BoxSums sum_blocks(const BoxPlan& plan, ContrastSums* contrasts = nullptr);
 JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums);
 
 }  // namespace kde

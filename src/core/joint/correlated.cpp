@@ -231,7 +231,7 @@ void add_correlated_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
   const int points = static_cast<int>(block.points);
   BlockShares shares;
   integrate(plan, b, block, &shares, sums);
-  if (block.own_rows > 0) find_members(plan, b, points, &shares);
+  if (block.members) find_members(plan, b, points, &shares);
   if (plan.value == RawValue::coordinate) {
     block.own_side = true;
     // t_y + M/P.

@@ -5,6 +5,7 @@
 // predictor of a finite population's total under a model (R. M. Royall, Biometrika 57, 1970). With
 // every row in the sample nothing is left to predict, and counts are exact.
 #include "core/joint/axis.h"
+#include "core/joint/contrasts.h"
 #include "core/joint/fitting.h"
 #include "core/joint/sample_reuse.h"
 #include "core/joint/margins.h"
@@ -93,6 +94,10 @@ class AutomaticFit {
     JointParts parts;
     parts.header = header;
     if (Status s = weigh(rows, header, input_.control, &parts.weight); !s.ok()) return s;
+    if (tells_blocks())
+      parts.header.contrasts = static_cast<std::uint8_t>(
+          make_contrasts(rows, input_.sample.row_block, input_.sample.block_rows.size(),
+                         input_.options.seed, &parts.contrast));
     if (Status s = encode_automatic(rows, h, &parts, density); !s.ok()) return s;
     report_->bandwidth_rows = report_->points = std::ssize(rows);
     report_->bandwidth.assign(d_ * d_, 0);
@@ -128,6 +133,7 @@ class AutomaticFit {
         JointParts parts;
         parts.draft = true;
         parts.header = describe_rows(input_, static_cast<double>(kept.size()), 0);
+        parts.header.sampling_variance = 1;  // as of rows drawn from many
         parts.weight = weight[half];
         return encode_automatic(kept, bandwidth_of(scale, kept.size()), &parts, out);
       };
@@ -212,7 +218,8 @@ class AutomaticFit {
       scale_values(k, &column);
       bytes += column.value_bytes;
     }
-    return thin_to_budget(input_, marginals_, kWeights | kValues, bytes, rows);
+    const std::uint8_t flags = kWeights | kValues | (tells_blocks() ? kContrasts : 0);
+    return thin_to_budget(input_, marginals_, flags, bytes, rows);
   }
 
   // *parts: with a header and weights.
@@ -248,6 +255,11 @@ class AutomaticFit {
       parts.column.push_back(column);
     }
     return encode_joint(parts, density);
+  }
+
+  // Whether it matters which blocks rows were read by: not where all were.
+  bool tells_blocks() const {
+    return input_.options.unread() > 0 && !input_.sample.block_rows.empty();
   }
 
   void put_ranks(std::span<const std::uint32_t> rows, std::size_t k, JointParts* parts) const {

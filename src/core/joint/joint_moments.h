@@ -7,7 +7,8 @@
 // Product kernels: the probability of a box is the product over the bounded columns of
 //   Phi(b_k - t_ik) - Phi(a_k - t_ik).
 // Correlated kernels: normal_box.h. Points in blocks that lie within the box by more than the
-// kernel's reach count whole, those in blocks farther from it not at all.
+// kernel's reach count whole, those in blocks farther from it not at all. Of `auto` counts and means
+// are those of the kernels as far as counting the points bears them out (sum_box.cpp).
 //
 // The target's mean over the box:
 //   normal scores   sum w_i P_i y_i / sum w_i P_i; with bounds of the target's own over the rows
@@ -49,8 +50,12 @@ struct JointMoments {
   double mean = 0;               // of the finite ones; within the target's bounds, if it has any
   double variance = 0;           // divisor `finite`
   double third = 0, fourth = 0;  // central moments
-  // (sum of the points' rows in the box)^2 / sum of their squares: how many points speak.
+  // (sum of the points' rows in the box)^2 / sum of their squares: how many points speak; of `auto`
+  // those that are in it themselves.
   double effective_points = 0;
+  // The variances of the count and of the mean between samples of blocks over those of independent
+  // rows, as the points of this box show it (contrasts.h); 0: they do not.
+  double count_effect = 0, mean_effect = 0;
   // Standard error of `count` that quadrature by random points leaves; 0 where it is exact.
   double quadrature_error = 0;
   // Whether the count, and the moments, are those of a column's own distribution (one bounded
@@ -64,7 +69,7 @@ struct JointMoments {
 // sides: the columns with a range, none for all rows, with NULL or without; target: a column of
 // numbers, or -1 for the count alone. No allocation; deterministic: the same density and box, the
 // same answer, on every processor up to the rounding stated: counts within 1e-6 of the rows of the
-// same sum in double precision. Monotone in the box for product kernels, to that rounding.
+// same sum in double precision.
 JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target);
 
 }  // namespace kde

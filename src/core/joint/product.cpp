@@ -41,6 +41,11 @@ ProductBlock product_block(const BoxPlan& plan, std::size_t b, BlockNumbers* num
     block.equal_weight = d.equal_weight();
   }
   block.own_rows = d.header().own_rows;
+  block.members = plan.members;
+  if (d.contrasts() > 0) {
+    d.contrasts(b, numbers->contrast);
+    block.contrast = numbers->contrast;
+  }
   block.share = shares_by_value(plan, b, numbers->share);
   block.value = plan.value;
   if (plan.value != RawValue::none) {
@@ -79,7 +84,7 @@ void add_product_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
     d.coordinates(b, column, numbers.coordinate[column]);
     ProductSide side = {
         numbers.coordinate[column], range, plan.raw[k], nullptr, lower_cuts, upper_cuts};
-    if (block.own_rows > 0 && plan.raw[k].kind != RawValue::coordinate) {
+    if (block.members && plan.raw[k].kind != RawValue::coordinate) {
       d.raw_values(b, column, numbers.raw[column]);
       side.value = numbers.raw[column];
     }

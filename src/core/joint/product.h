@@ -25,6 +25,7 @@ struct BlockNumbers {
   std::int32_t raw[kMaxColumns][kJointBlock];
   float weight[kJointBlock];
   double share[kJointBlock];
+  std::uint8_t contrast[kJointBlock];
 };
 
 struct ProductSide {
@@ -41,7 +42,9 @@ struct ProductBlock {
   std::size_t points = 0;         // of the block's kJointBlock places
   const double* share = nullptr;  // of points in the box by their categories' values; null: 1
   const float* weight = nullptr;  // null: equal_weight
+  const std::uint8_t* contrast = nullptr;  // codes; null: none are asked for
   double equal_weight = 0, own_rows = 0;
+  bool members = false;  // BoxPlan's
   // The target: its coordinates; its values, null for RawValue::coordinate. Its own side, if it
   // cuts, is the last of `side`.
   RawValue value = RawValue::none;
@@ -57,7 +60,7 @@ ProductBlock product_block(const BoxPlan& plan, std::size_t b, BlockNumbers* num
 // Of every point of a block, whatever the kernel.
 struct BlockShares {
   alignas(64) double probability[kJointBlock];
-  alignas(64) double member[kJointBlock];  // 1: the point itself is in the box; for own_rows > 0
+  alignas(64) double member[kJointBlock];  // 1: the point itself is in the box; of `members`
   // With own_side and RawValue::coordinate: E[e_y; the kernel in the box] and the target's
   // conditional mean.
   alignas(64) double moment[kJointBlock];

@@ -127,6 +127,77 @@ HWY_INLINE V Rows(DD dd, const ProductBlock& block, const BlockShares& shares, s
   return hn::MulAdd(hn::Set(dd, block.own_rows), hn::Load(dd, shares.member + i), rows);
 }
 
+// Sums of Counted, a vector of points after the other.
+template <class DD>
+struct CountedSums {
+  using V = hn::Vec<DD>;
+  DD dd;
+  V rows, finite, row_squares, valued, power, square0, square1, square2, alone;
+
+  explicit CountedSums(DD d) : dd(d) {
+    rows = finite = row_squares = valued = power = square0 = square1 = square2 = alone =
+        hn::Zero(d);
+  }
+  // off: m - P.
+  HWY_INLINE void AddRows(V weight, V own, V off) {
+    rows = hn::MulAdd(weight, off, rows);
+    const V whole = hn::Mul(hn::Add(weight, own), off);
+    row_squares = hn::MulAdd(whole, whole, row_squares);
+  }
+  // u: the value.
+  HWY_INLINE void AddValues(V weight, V own, V off, V member, V u) {
+    const V smoothed = hn::Mul(weight, off);
+    valued = hn::Add(valued, smoothed);
+    power = hn::MulAdd(smoothed, u, power);
+    const V all = hn::Add(weight, own);
+    const V whole = hn::Mul(all, off);
+    const V with_value = hn::Mul(whole, u);
+    square0 = hn::MulAdd(whole, whole, square0);
+    square1 = hn::MulAdd(whole, with_value, square1);
+    square2 = hn::MulAdd(with_value, with_value, square2);
+    const V counted = hn::Mul(all, member);
+    alone = hn::MulAdd(counted, counted, alone);
+  }
+  void Put(Counted* out) const {
+    const auto total = [this](V v) { return hn::GetLane(hn::SumOfLanes(dd, v)); };
+    out->rows += total(rows);
+    out->finite += total(finite);
+    out->row_squares += total(row_squares);
+    out->valued += total(valued);
+    out->power += total(power);
+    out->squares[0] += total(square0);
+    out->squares[1] += total(square1);
+    out->squares[2] += total(square2);
+    out->alone += total(alone);
+  }
+};
+
+// The points' u m and values, of which contrasts are made one by one.
+struct ContrastPoints {
+  alignas(64) double rows[kJointBlock];
+  alignas(64) double valued[kJointBlock];
+  alignas(64) double value[kJointBlock];
+
+  void Put(const std::uint8_t* code, bool has_values, ContrastSums* out) const {
+    for (std::size_t i = 0; i < kJointBlock; ++i) {
+      const double x = rows[i];
+      if (x == 0) continue;
+      const int g = code[i] >> 1;
+      const double sign = (code[i] & 1) != 0 ? -1 : 1;
+      out->rows[g] += sign * x;
+      out->alone += x * x;
+      if (!has_values || valued[i] == 0) continue;
+      const double y = value[i];
+      out->valued[g] += sign * valued[i];
+      out->power[g] += sign * valued[i] * y;
+      const double square = valued[i] * valued[i];
+      out->valued_alone[0] += square;
+      out->valued_alone[1] += square * y;
+      out->valued_alone[2] += square * y * y;
+    }
+  }
+};
+
 template <RawValue kValue>
 void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   const hn::ScalableTag<double> dd;
@@ -144,11 +215,20 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
   V power4 = hn::Zero(dd);
   V pull = hn::Zero(dd);
   V pull_power = hn::Zero(dd);
+  CountedSums beside(dd);
+  ContrastPoints points;
+  const V own_rows = hn::Set(dd, block.own_rows);
   for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(dd)) {
     const V weight = Weights(dd, block, i);
     const V rows = Rows(dd, block, shares, i, weight);
     total = hn::Add(total, rows);
     squares = hn::MulAdd(rows, rows, squares);
+    const V member = block.members ? hn::Load(dd, shares.member + i) : hn::Zero(dd);
+    V smoothed = hn::Load(dd, shares.probability + i);
+    if (block.members) {
+      beside.AddRows(weight, own_rows, hn::Sub(member, smoothed));
+      hn::Store(hn::Mul(hn::Add(weight, own_rows), member), dd, points.rows + i);
+    }
     if constexpr (kValue == RawValue::none) continue;
 
     const V t = Widened(dd, block.coordinate + i);
@@ -162,6 +242,9 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
     V u = RawValues(dd, kValue, block.raw, i, t);
     V counted = hn::IfThenElseZero(is_finite, rows);
     finite = hn::Add(finite, counted);
+    if (block.members)
+      beside.finite = hn::Add(
+          beside.finite, hn::IfThenElseZero(is_finite, hn::Mul(weight, hn::Sub(member, smoothed))));
     if constexpr (kValue == RawValue::coordinate) {
       if (block.own_side) u = hn::Load(dd, shares.mean + i);
     } else if (block.own_side) {
@@ -169,14 +252,21 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
       const RawRange& own = block.side[block.sides - 1].raw;
       const auto within = hn::And(
           is_finite, hn::And(hn::Ge(u, hn::Set(dd, own.least)), hn::Le(u, hn::Set(dd, own.most))));
-      counted = hn::Mul(weight, hn::Load(dd, shares.others + i));
-      if (block.own_rows > 0)
-        counted = hn::MulAdd(hn::Set(dd, block.own_rows), hn::Load(dd, shares.member + i), counted);
+      smoothed = hn::IfThenElseZero(within, hn::Load(dd, shares.others + i));
+      counted = hn::Mul(weight, smoothed);
+      if (block.own_rows > 0) counted = hn::MulAdd(own_rows, member, counted);
       counted = hn::IfThenElseZero(within, counted);
     }
     u = hn::Max(hn::Min(u, hn::Set(dd, block.most)), hn::Set(dd, block.least));
     u = hn::IfThenElseZero(is_finite, hn::Sub(u, hn::Set(dd, block.zero)));
     valued = hn::Add(valued, counted);
+    if (block.members) {
+      const V in = hn::IfThenElseZero(is_finite, member);
+      const V off = hn::IfThenElseZero(is_finite, hn::Sub(member, smoothed));
+      beside.AddValues(weight, own_rows, off, in, u);
+      hn::Store(hn::Mul(hn::Add(weight, own_rows), in), dd, points.valued + i);
+      hn::Store(u, dd, points.value + i);
+    }
     V term = hn::Mul(counted, u);
     power1 = hn::Add(power1, term);
     term = hn::Mul(term, u);
@@ -195,6 +285,9 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
   }
   sums->rows += Total(dd, total);
   sums->squares += Total(dd, squares);
+  beside.Put(&sums->counted);
+  if (block.contrast != nullptr && sums->contrasts != nullptr)
+    points.Put(block.contrast, kValue != RawValue::none, sums->contrasts);
   if constexpr (kValue == RawValue::none) return;
   sums->finite += Total(dd, finite);
   sums->valued += Total(dd, valued);
@@ -241,7 +334,7 @@ void AddBlock(const ProductBlock& block, BoxSums* sums) {
       MultiplySide(block.side[others], &shares);
     }
   }
-  if (block.own_rows > 0) {
+  if (block.members) {
     for (int k = 0; k < block.sides; ++k) MultiplyMember(block.side[k], &shares);
   }
   AddAllShares(block, shares, sums);
