@@ -184,8 +184,14 @@ class Sampling {
     return z_ * h_.mean_error;
   }
 
-  // z times the standard deviation of the rows below a value that belongs to an end, in rows.
-  double end_half() const { return z_ * std::sqrt(h_.end_variance) * h_.rows; }
+  // z times the standard deviation of the rows below a value that belongs to an end, in rows. A count
+  // is as uncertain as its ends together, at least: of a narrow range whose rows are mixed they are less
+  // than of the column.
+  double end_half(const Middle& middle, const Interval& count) const {
+    const int ends = (middle.open_below ? 0 : 1) + (middle.open_above ? 0 : 1);
+    const double own = std::max(count.upper - count.estimate, count.estimate - count.lower);
+    return std::min(z_ * std::sqrt(h_.end_variance) * h_.rows, own / std::sqrt(std::max(ends, 1)));
+  }
 
   // The count's ends from the sample and what is stored. The range is not empty and has `estimate`
   // rows.
@@ -325,7 +331,7 @@ MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range
   // What rows that an end takes in or leaves out, far from the mean, do to it; those beyond the
   // least and the greatest that were read as well.
   const Header& h = d.header();
-  const double end = sampling.end_half() / m.finite;
+  const double end = sampling.end_half(middle, out.count) / m.finite;
   const double low = middle.open_below ? h.min : range.lower;
   const double high = middle.open_above ? h.max : range.upper;
   for (const double x : {low, high}) {
@@ -399,11 +405,13 @@ double variance_half(const DensityView& d, const Sampling& sampling, const Range
   const double p = std::min(inner.finite / sampling.rows(), 1.0);
   const double share = std::min(inner.finite / m.finite, 1.0);
   const double width = std::max(squared(hull.low), squared(hull.high));
+  if (!tells_fourth_moment(width, inner.variance, inner.finite / sampling.rows() * h.sample_rows))
+    return kInfinity;
   double half = share * sampling.mean_half(middle.shape(), p, sampling.mean_ratio(middle.range),
                                            spread, width);
-  const double end = sampling.end_half() / m.finite;
-  for (const double x : {hull.low, hull.high}) half = std::hypot(half, product(end, squared(x)));
   const MeanParts mean = mean_parts(d, sampling, range, m);
+  const double end = sampling.end_half(middle, mean.count) / m.finite;
+  for (const double x : {hull.low, hull.high}) half = std::hypot(half, product(end, squared(x)));
   const double more =
       std::max(mean.count.upper - mean.count.estimate, mean.count.estimate - mean.count.lower);
   if (share < 1) half = std::hypot(half, product(std::fabs(center - m.variance), more / m.finite));

@@ -27,6 +27,16 @@ inline double variance_rounding(double min, double max, bool may_have_lost_digit
   return is_far ? 4 * ulp * (std::sqrt(variance) + ulp) : 0;
 }
 
+// Whether a sample tells how sure its variance is, which is by its fourth moment. Of a heavy tail it
+// does not: where one of `rows` values, that farthest from the mean, has more than a twentieth of the
+// variance, and is farther than a normal sample's farthest by a factor of two, the sum of the fourth
+// powers is that of few values, and those not drawn have more of it. (A normal sample's farthest has
+// the square 2 log(rows) times the variance.)
+inline bool tells_fourth_moment(double farthest_squared, double variance, double rows) {
+  if (!(variance > 0) || !(rows > 0)) return true;
+  return farthest_squared <= variance * std::max(rows / 20, 4 * 2 * std::log(std::max(rows, 2.0)));
+}
+
 // Whether the column's values are doubles themselves, and not numbers near them.
 inline bool are_doubles(ValueType type) {
   return type == ValueType::float4 || type == ValueType::float8;

@@ -336,7 +336,7 @@ bool lost_digits(const MeasureHeader& h) {
 }
 
 double variance_half(const Answer& answer, const MeasureHeader& h, const Header& all,
-                     const RangeMoments& m, double fewest, double sampled) {
+                     const RangeMoments& m, double fewest, double sampled, double confidence) {
   double half = 0;
   if (!answer.everything()) half += answer.stored_variance(m, fewest);
   if (answer.is_sampled()) {
@@ -344,7 +344,11 @@ double variance_half(const Answer& answer, const MeasureHeader& h, const Header&
     // [min, max] can have with this mean square, (m4 - m2^2) <= m2 (w^2 - m2), w the farthest.
     const double farthest = std::max(h.max - m.mean, m.mean - h.min);
     const double spread = std::max(farthest * farthest - m.variance, 0.0);
-    half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
+    // As many independent values as would leave the mean's error.
+    const double root = sampled / normal_central_quantile(confidence);
+    const double values = root > 0 ? m.variance / root / root : kInfinity;
+    const bool told = tells_fourth_moment(farthest * farthest, m.variance, values);
+    half += std::isinf(sampled) || !told ? kInfinity : sampled * std::sqrt(spread);
   }
   const bool exact = h.decimals == 0 || are_doubles(h.value_type);
   if ((all.flags & kFitted) == 0 || !exact)
@@ -407,7 +411,8 @@ Evidence evidence_of(Wanted wanted, const DensityView& density, const MeasureVie
   e.sampled = {sampled, sampled};
   e.correlation = answer.correlation();
   if (wanted >= Wanted::variance)
-    e.variance_half = variance_half(answer, h, density.header(), m, e.count.lower, sampled);
+    e.variance_half =
+        variance_half(answer, h, density.header(), m, e.count.lower, sampled, options.confidence);
   return e;
 }
 
