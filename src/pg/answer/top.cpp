@@ -11,12 +11,18 @@
 // from the other; so the list ends before a value whose interval reaches below a quarter of its
 // rows. That ends it, too, before values that what is stored tells less well than by their rows:
 // one in a range of values may have as many, and so may one of a category that is not kept.
+//
+// Nor do all values that a sample has most of belong there. One does not, if any behind the n that are
+// asked for has more rows in the table: with independent normal errors, of counts x_j with standard
+// deviations s_j, with the probability 1 - E product over those of Phi((x + s Z - x_j)/s_j). The list
+// is the longest of which at most the share 1 - confidence is expected to be so.
 #include "pg/answer/top.h"
 
 #include "pg/values/result_set.h"
 #include "pg/answer/asked_words.h"
 
 #include "core/kde.h"
+#include "core/kernel/normal.h"
 
 #include <algorithm>
 #include <cmath>
@@ -64,7 +70,10 @@ class Top {
       CHECK_FOR_INTERRUPTS();
       *confidence = is_sampled() ? confidence_of(n, wanted) : wanted;
       const kde::Interval last = interval(n - 1, {*confidence, 0});
-      if (last.lower >= kTold * last.estimate) return n;
+      if (!(last.lower >= kTold * last.estimate)) continue;
+      const int listed = is_sampled() ? foremost(n, std::min(most, n_), wanted) : n;
+      if (listed < n && listed > 0) *confidence = confidence_of(listed, wanted);
+      return listed;
     }
     return 0;
   }
@@ -82,6 +91,60 @@ class Top {
   }
 
  private:
+  // Of a value's count: the halves of its interval.
+  struct Count {
+    double rows, below, above;
+  };
+  Count count_at(int i, double confidence) const {
+    const kde::Interval of = interval(i, {confidence, 0});
+    return {of.estimate, of.estimate - of.lower, of.upper - of.estimate};
+  }
+
+  // How many of the first n to list of the `most` that are asked for.
+  int foremost(int n, int most, double confidence) const {
+    auto* const behind = static_cast<Count*>(palloc(sizeof(Count) * (n_ - most + 1)));
+    int read = 0;
+    int listed = 0;
+    double displaced = 0;
+    for (int i = 0; i < n; ++i) {
+      displaced += 1 - stays(count_at(i, confidence), most, confidence, behind, &read);
+      if (displaced <= (1 - confidence) * (i + 1)) listed = i + 1;
+    }
+    pfree(behind);
+    return listed;
+  }
+
+  // The probability that no value behind the first `most` has more rows: the mean over what `own` may be.
+  // behind: of *read of them, for the next call.
+  double stays(const Count& own, int most, double confidence, Count* behind, int* read) const {
+    constexpr int kParts = 8;
+    constexpr double kNoMatter = 1e-3;
+    const double z = kde::normal_central_quantile(confidence);
+    double rows[kParts], product[kParts];
+    for (int k = 0; k < kParts; ++k) {
+      const double off = kde::normal_quantile((k + 0.5) / kParts) / z;
+      rows[k] = own.rows + off * (off < 0 ? own.below : own.above);
+      product[k] = 1;
+    }
+    for (int j = 0; j < n_ - most && product[kParts - 1] > kNoMatter; ++j) {
+      CHECK_FOR_INTERRUPTS();
+      if (j == *read) behind[(*read)++] = count_at(most + j, confidence);
+      const Count& other = behind[j];
+      const auto less = [&](double x) {
+        const double half = x > other.rows ? other.above : other.below;
+        return half > 0          ? kde::normal_cdf(z * (x - other.rows) / half)
+               : x >= other.rows ? 1.0
+                                 : 0.0;
+      };
+      // Those behind it have fewer rows still.
+      if ((1 - less(rows[0])) * (n_ - most) < kNoMatter) break;
+      for (int k = 0; k < kParts; ++k) product[k] *= less(rows[k]);
+    }
+    double sum = 0;
+    for (const double p : product) sum += p;
+    return sum / kParts;
+  }
+
   void add_numbers() {
     double x, rows;
     int most = 0;
