@@ -51,6 +51,7 @@
 #include "core/joint/fit_joint.h"
 #include "core/joint/joint_moments.h"
 #include "core/joint/box_evidence.h"
+#include "core/kernel/normal.h"
 #include "core/picture/picture.h"
 #include "core/picture/scale.h"
 #include "core/picture/steps.h"

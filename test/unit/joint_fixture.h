@@ -52,6 +52,7 @@ inline JointParts parts(int columns, std::size_t n, Axes axes, std::uint64_t see
     p.header.flags |= kWeights | kValues;
     p.header.own_rows = 1;
     p.header.contrasts = 3;
+    p.header.flags |= kContrasts;
     for (std::size_t i = 0; i < n; ++i) p.contrast.push_back(static_cast<std::uint8_t>(i % 6));
   }
   if (axes == Axes::correlated) {

@@ -22,7 +22,6 @@
 #include "pg/answer/asked_words.h"
 
 #include "core/kde.h"
-#include "core/kernel/normal.h"
 
 #include <algorithm>
 #include <cmath>
