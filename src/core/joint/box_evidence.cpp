@@ -52,6 +52,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Points of the target's overall spread that a box's few are joined by, as far as the error is
 // the sample's: two, as for one column.
 constexpr double kPointsAdded = 2;
+constexpr double kElsewhere = 8;
 // Shares of the rows below that are as good as none; their inverse does not overflow.
 constexpr double kLeastFinite = 1e-100;
 
@@ -330,15 +331,18 @@ class Uncertainty {
     return effect_here(m_.mean_effect, ratio_at(density_.mean_effect(m_.target, bounded), finite_));
   }
 
-  // Of the rows that were read, by what this box's points have, if they tell: with as few degrees of
-  // freedom as there are contrasts. That neighbours are alike in order, which makes it less than 1,
-  // is believed as far as it is so elsewhere.
+  // Of the rows that were read, by what this box's points have, if they tell: with as many degrees of
+  // freedom as there are contrasts. Few of them that have some of the points may show too little, by
+  // chance: they are joined by what boxes of the columns show elsewhere, as kElsewhere contrasts. That
+  // neighbours are alike in order, which makes it less than 1, is believed as far as it is so elsewhere.
   double effect_here(double of_points, double elsewhere) const {
     if (!(of_points > 0)) return elsewhere;
     const double drawn = std::max(1 - h_.sampling_variance, kLeastFinite);
     const double effect = without_thinning(of_points, drawn);
     const double few = 1 + student_excess(z_, std::max(h_.contrasts - 1.0, 2.0)) / z_;
-    return std::max(1 + (effect - 1) * few * few, std::min(elsewhere, 1.0));
+    const double joined =
+        (m_.contrasts * effect + kElsewhere * elsewhere) / (m_.contrasts + kElsewhere);
+    return std::max({1 + (effect - 1) * few * few, joined, std::min(elsewhere, 1.0)});
   }
 
   // The variance of a mean in units of the target's. However well halves predicted, a mean of few

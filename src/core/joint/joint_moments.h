@@ -56,6 +56,7 @@ struct JointMoments {
   // The variances of the count and of the mean between samples of blocks over those of independent
   // rows, as the points of this box show it (contrasts.h); 0: they do not.
   double count_effect = 0, mean_effect = 0;
+  int contrasts = 0;  // that these are of: those with points of the box
   // Standard error of `count` that quadrature by random points leaves; 0 where it is exact.
   double quadrature_error = 0;
   // Whether the count, and the moments, are those of a column's own distribution (one bounded

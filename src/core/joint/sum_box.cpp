@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -354,6 +355,9 @@ namespace {
 
 void put_effects(const JointView& density, const BoxSums& sums, JointMoments* m) {
   const double p = (sums.rows + sums.counted.rows) / density.header().rows;
+  m->contrasts = static_cast<int>(std::count_if(std::begin(sums.contrasts->rows),
+                                                std::end(sums.contrasts->rows),
+                                                [](double rows) { return rows != 0; }));
   m->count_effect = count_effect(*sums.contrasts, density.balance(), std::clamp(p, 0.0, 1.0));
   const double valued = sums.valued + sums.counted.valued;
   if (!(valued > 0)) return;
