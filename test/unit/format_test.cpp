@@ -92,7 +92,7 @@ TEST(Validate, RejectsEachCorruptedField) {
   std::vector<Corruption> corruptions = {
       {"version 0", [](Header& h) { h.version = 0; }},
       {"version 1", [](Header& h) { h.version = 1; }},
-      {"version after this", [](Header& h) { h.version = kFormatVersion + 1; }},
+      {"version 3", [](Header& h) { h.version = kFormatVersion + 1; }},
       {"kind 0", [](Header& h) { h.kind = Kind{0}; }},
       {"kind 1", [](Header& h) { h.kind = Kind{1}; }},
       {"kind joint", [](Header& h) { h.kind = Kind::joint; }},

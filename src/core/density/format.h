@@ -17,7 +17,7 @@
 
 namespace kde {
 
-inline constexpr std::uint8_t kFormatVersion = 3;
+inline constexpr std::uint8_t kFormatVersion = 2;
 // Of one column, and of each measure beside it; of a sample less is enough.
 inline constexpr std::size_t kMaxBytes = 16384;
 inline constexpr std::size_t kMostListBytes = std::size_t{512} << 10;

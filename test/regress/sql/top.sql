@@ -49,7 +49,7 @@ SELECT rows_read < 50000 AS sampled FROM kde_fit('even', 'v', seed => 1);
 SELECT count(*) AS listed FROM approx_top('even.v', 20);
 CREATE TABLE alphabet AS SELECT sqrt(i % 50) AS v FROM generate_series(1, 300000) AS i ORDER BY hashint4(i);
 SELECT rows_read < 50000 AS sampled FROM kde_fit('alphabet', 'v', seed => 1);
-SELECT count(*) AS listed, count(*) FILTER (WHERE lower_bound > 6000 OR upper_bound < 6000) AS false FROM approx_top('alphabet.v', 20);
+SELECT count(*) AS listed, count(*) FILTER (WHERE lower_bound > 6000 OR upper_bound < 6000) AS false FROM approx_top('alphabet.v', 50);
 
 -- What is refused.
 \set VERBOSITY terse
