@@ -124,6 +124,6 @@ bool plan_box(const JointView& density, std::span<const BoxSide> sides, int targ
 // Over all blocks within reach of the box.
 // contrasts: null, or what they are added up in as well.
 BoxSums sum_blocks(const BoxPlan& plan, ContrastSums* contrasts = nullptr);
-JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums);
+JointMoments finish_moments(const BoxPlan& plan, const BoxSums& kernels);
 
 }  // namespace kde
