@@ -17,7 +17,7 @@ BEGIN
 END $$;
 CALL clock('fit', $$SELECT kde_fit('trip', 'at', sample_rows => -1, measures => '{amount}', group_by => 'region')$$);
 SELECT kde_drop('trip.at');
-SELECT format('UPDATE trip_%1$s SET amount = amount + 1 WHERE ctid = (SELECT min(ctid) FROM trip_%1$s)', leaf),
+SELECT format('UPDATE trip_%1$s SET amount = amount + 1 WHERE ctid = ''(5,5)''', leaf),
   format('CALL clock(''scan'', ''SELECT sum(amount) FROM trip_%1$s'')', leaf),
   'CALL clock(''refresh'', ''SELECT kde_refresh(''''trip'''', force => true)'')'
 FROM (SELECT :partitions * i / (:runs + 1) AS leaf FROM generate_series(1, :runs) AS i) AS l \gexec
