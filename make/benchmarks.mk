@@ -96,7 +96,7 @@ RUN_SECONDS ?= 5
 FACTS       ?= 10000000
 bench-plain: ROWS = 3000000
 bench-plain: RUNS = 3
-bench-plain: SECTIONS = clients panels star
+bench-plain: SECTIONS = clients panels changed star
 bench-plain: ## plain SQL of clients, panels and a star, off and on [CLIENTS=n ROWS=n FACTS=n RUNS=n RUN_SECONDS=n SECTIONS=names]
 	+@scripts/deps.sh test </dev/null
 	+@$(MAKE) --no-print-directory -s all

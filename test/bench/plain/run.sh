@@ -3,6 +3,7 @@
 # cluster (scripts/private_cluster.sh). The exit status is 0 whatever the figures are. Prints medians of
 #   - what many clients send, by pgbench: transactions a second and the latency that pgbench tells;
 #   - the panels of test/regress/panels, by one client: the times of both ways, and by how much the numbers are off;
+#   - the panels after changes of their table: how many are answered, how many in at most 10 ms, and what a refresh reads;
 #   - the thirteen questions of the Star Schema Benchmark, likewise.
 #
 #   ROWS        rows of each table (3 million if not set)
@@ -10,13 +11,13 @@
 #   CLIENTS     of pgbench (16)
 #   RUNS        how many times each is run (3)
 #   RUN_SECONDS how long (5)
-#   SECTIONS    those to run: clients panels star
+#   SECTIONS    those to run: clients panels changed star
 set -u
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$bench/../../../scripts/private_cluster.sh"
 
 clients=${CLIENTS:-16} runs=${RUNS:-3} length=${RUN_SECONDS:-5} rows=${ROWS:-3000000} facts=${FACTS:-10000000}
-sections=" ${SECTIONS:-clients panels star} "
+sections=" ${SECTIONS:-clients panels changed star} "
 
 die() {
   echo "bench-plain: $*" >&2
@@ -90,11 +91,17 @@ ask_clients() {
 cluster_as_user psql -X -q -c 'CREATE EXTENSION kde_aqp' || die "the extension could not be made"
 panels=$bench/../../regress/panels
 wanted clients && ask_clients
+asked=("$panels/drawn.sql" "$panels/tables.sql" "$panels/statements.sql" "$panels/fits.sql" "$panels/asked.sql" "$bench/times.sql")
 if wanted panels; then
   printf '\nPanels of dashboards on %s rows, by one client\n' "$rows"
-  sql rides "$rows" "$panels/drawn.sql" "$panels/tables.sql" "$panels/statements.sql" "$panels/fits.sql" "$panels/asked.sql" "$bench/times.sql"
+  sql rides "$rows" "${asked[@]}" "$bench/each.sql"
+fi
+if wanted changed; then
+  printf '\nPanels of dashboards on %s rows, of which some change\n' "$rows"
+  cluster_as_user createdb changed && PGDATABASE=changed cluster_as_user psql -X -q -c 'CREATE EXTENSION kde_aqp' </dev/null
+  PGDATABASE=changed sql rides "$rows" "${asked[@]}" "$bench/changed.sql"
 fi
 if wanted star; then
   printf 'The Star Schema Benchmark on %s rows, by one client\n' "$facts"
-  sql orders "$facts" "$panels/drawn.sql" "$bench/star.sql" "$panels/asked.sql" "$bench/times.sql"
+  sql orders "$facts" "$panels/drawn.sql" "$bench/star.sql" "$panels/asked.sql" "$bench/times.sql" "$bench/each.sql"
 fi

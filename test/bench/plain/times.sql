@@ -1,6 +1,4 @@
--- The statements of a table panel(id, tool, query), read by asked.sql, too, by the exact plan and by densities by turns. Variables: runs.
-\o
-\pset footer off
+-- The statements of a table panel(id, tool, query), read by asked.sql, too, by the exact plan and by densities by turns.
 CREATE FUNCTION rows_of(query text, way text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   result jsonb;
@@ -34,6 +32,7 @@ DECLARE
   off_by double precision;
   why text;
 BEGIN
+  TRUNCATE timed;
   FOR p IN SELECT * FROM panel ORDER BY panel.id LOOP
     exact := '{}';
     fast := '{}';
@@ -46,10 +45,3 @@ BEGIN
     INSERT INTO timed SELECT p.id, p.tool, percentile_cont(0.5) WITHIN GROUP (ORDER BY x), percentile_cont(0.5) WITHIN GROUP (ORDER BY y), off_by, why FROM unnest(exact, fast) AS u(x, y);
   END LOOP;
 END $$;
-SELECT time_all(:'relation', :runs) \g /dev/null
-SELECT id, tool, round(exact_ms::numeric, 1) AS "exact, ms", CASE WHEN why IS NULL THEN round(density_ms::numeric, 2) END AS "density, ms", CASE WHEN why IS NULL THEN round((exact_ms / density_ms)::numeric, 1) END AS "exact/density",
-  CASE WHEN why IS NULL THEN coalesce(round((100 * off_by)::numeric, 3)::text, 'other rows') END AS "off by, %", why AS "by the exact plan, as" FROM timed ORDER BY id;
-SELECT count(*) AS statements, count(*) FILTER (WHERE why IS NULL) AS answered, count(*) FILTER (WHERE why IS NULL AND off_by = 0) AS "of these the same", count(*) FILTER (WHERE why IS NULL AND density_ms <= exact_ms / 20) AS "in 1/20 of the time",
-  round(percentile_cont(0.5) WITHIN GROUP (ORDER BY exact_ms / density_ms) FILTER (WHERE why IS NULL)::numeric, 1) AS "middle exact/density" FROM timed;
-DROP TABLE timed, panel;
-DROP FUNCTION rows_of, off_by, time_of, time_all, rows_in_order, why_exact, ask;
