@@ -10,13 +10,14 @@ INSERT INTO state (step, change) VALUES ('at rest', 'SELECT'), ('one row more', 
 CREATE FUNCTION later(n integer) RETURNS SETOF rides LANGUAGE sql AS $$
   SELECT id + (SELECT max(r.id) FROM rides AS r), at + (SELECT max(r.at) - timestamptz '2025-01-01 00:00+00' FROM rides AS r), fare, region, status, channel, driver_id, paid
   FROM rides WHERE id BETWEEN 1 AND n $$;
-CREATE TABLE summary (step text, answered bigint, same bigint, quick bigint, middle double precision, refresh_ms double precision, blocks_read bigint);
+CREATE TABLE summary (step text, answered bigint, same bigint, off_by double precision, quick bigint, middle double precision, refresh_ms double precision, blocks_read bigint);
 CREATE PROCEDURE change(s state, runs integer) LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE s.change;
   COMMIT;
   PERFORM time_all('rides', runs);
   INSERT INTO summary SELECT s.step, count(*) FILTER (WHERE why IS NULL), count(*) FILTER (WHERE why IS NULL AND t.off_by = 0),
+    max(t.off_by) FILTER (WHERE why IS NULL),
     count(*) FILTER (WHERE why IS NULL AND density_ms <= 10), percentile_cont(0.5) WITHIN GROUP (ORDER BY density_ms) FILTER (WHERE why IS NULL) FROM timed AS t;
   COMMIT;
 END $$;
@@ -25,4 +26,4 @@ SELECT format('CALL change(%L, %s)', s, :runs), 'VACUUM rides',
 FROM state AS s ORDER BY id \gexec
 \o
 \pset footer off
-SELECT step, answered, same AS "of these the same", quick AS "in at most 10 ms", round(middle::numeric, 2) AS "middle, ms", round(refresh_ms) AS "then the refresh, ms", blocks_read AS "blocks read" FROM summary;
+SELECT step, answered, same AS "of these the same", round((100 * off_by)::numeric, 3) AS "off by at most, %", quick AS "in at most 10 ms", round(middle::numeric, 2) AS "middle, ms", round(refresh_ms) AS "then the refresh, ms", blocks_read AS "blocks read" FROM summary;
