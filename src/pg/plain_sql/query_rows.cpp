@@ -281,6 +281,7 @@ double PlainRows::extreme_of(bool is_max, int column) const {
   if ((h.flags & kde::kEveryRowRead) == 0 || options.changed_rows > 0) return kUnknown;
   const kde::Range& r = range[0];
   if (column > 0) {
+    if (words[0] != nullptr) return kUnknown;  // of some of a category's values
     const kde::MeasureHeader& m = kde::MeasureView(&h, column - plan_.key.columns).header();
     return has_in(r, h.min) && has_in(r, h.max) ? (is_max ? m.max : m.min) : kUnknown;
   }

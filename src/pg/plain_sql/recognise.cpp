@@ -493,7 +493,11 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
   nearness_ = kAllConditions;
   if (!place_aggregates(key, some, out)) return nullptr;
   nearness_ = kAllConditions + 1;
-  const bool is_of_part = out->bounds != NIL || out->passages != NIL || out->cuts_column;
+  // A category's measures have one least and greatest value, not one for each of its values.
+  const bool is_of_words =
+      out->of_words && (out->by_groups != 0 || out->others != NIL || out->conditions != NIL);
+  const bool is_of_part =
+      out->bounds != NIL || out->passages != NIL || out->cuts_column || is_of_words;
   for (const PlainAggregate* a : of_list<const PlainAggregate>(out->aggregates))
     if (is_of_part && a->is_extreme() && a->column > 0) {
       (void)no("knows min() and max() of a measure over all its rows alone");
