@@ -510,7 +510,8 @@ class Splicer {
     Sums sums;
     if (Status s = sums_of(k, view, &sums); !s.ok()) return s;
     if (!(measure.totals.count() > 0)) return not_told("a measure without rows");
-    MeasureHeader m = view.header();
+    const MeasureHeader& then = view.header();
+    MeasureHeader m = then;
     if (m.scale != 1 || view.effects() != nullptr) return not_told("a measure of a sample");
     if (!m.has(MeasurePart::rows) && has_special_nulls(measure)) return not_told("NULLs that came");
     m.rows = measure.totals.rows();
@@ -532,11 +533,12 @@ class Splicer {
     none.cell_rows = none.rows = none.error = 0;
     for (int p = 0; p < kMeasureParts; ++p) {
       const auto part = static_cast<MeasurePart>(p);
-      if (p == 0 && !m.has(part)) continue;
-      none.row_unit = m.has(MeasurePart::above)   ? view.part(MeasurePart::above).header().row_unit
-                      : m.has(MeasurePart::below) ? view.part(MeasurePart::below).header().row_unit
-                                                  : 1;
-      const DensityView list = m.has(part) ? view.part(part) : DensityView(&none);
+      if (p == 0 && !then.has(part)) continue;
+      none.row_unit = then.has(MeasurePart::above) ? view.part(MeasurePart::above).header().row_unit
+                      : then.has(MeasurePart::below)
+                          ? view.part(MeasurePart::below).header().row_unit
+                          : 1;
+      const DensityView list = then.has(part) ? view.part(part) : DensityView(&none);
       DensityBytes own;
       if (Status s = splice_part(list, part, sums, measure, off[p], &own); !s.ok()) return s;
       const auto bit = static_cast<std::uint8_t>(1U << p);
