@@ -292,6 +292,25 @@ TEST(Splice, HoldsTheRowsThatThereAre) {
     }
 }
 
+// A measure that was 0 everywhere has no sums; then rows with both signs come.
+TEST(Splice, ListsSumsThatWereNot) {
+  const Column column = columns()[0];
+  Random random(9);
+  std::vector<Row> all = rows_of(column, 0, kOfEach, &random);
+  for (Row& row : all) row.y = row.z = 0;
+  const DensityBytes density = fit(column, all, kGridBytes);
+  const std::vector<Row> behind = rows_of(column, 1, kOfEach, &random);
+  const DensityBytes came = fit(column, behind, kGridBytes);
+  const Header* const headers[] = {&came.header()};
+  DensityBytes out;
+  FitReport report;
+  const Status s = splice_density(density.header(), {{}, headers, true}, headers,
+                                  options_of(column), 4 * kGridBytes, {}, &out, &report);
+  ASSERT_TRUE(s.ok() || s.code == Code::too_large) << s.message;
+  all.insert(all.end(), behind.begin(), behind.end());
+  if (s.ok()) expect_rows(out, all);
+}
+
 TEST(Splice, RefusesWhatIsNoPart) {
   const Column column = columns()[0];
   Random random(8);
