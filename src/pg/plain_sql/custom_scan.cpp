@@ -393,7 +393,7 @@ void know_parameters(const PlainPlan& plan, ExprContext* context) {
 // By the planner's figures, and then some: a part with its aggregates takes 2 to 4 us where both its ends are
 // cells', a unit of costs some 8 us of a table in memory.
 double most_parts(const ScanState* s) {
-  constexpr double kCostOfPart = 0.1, kFewParts = 50000;
+  constexpr double kCostOfPart = 0.1, kFewParts = 10000;
   if (s->alone || s->demand != nullptr) return kMostAsked;
   return std::clamp(exact_plan(&s->css)->total_cost / kCostOfPart, kFewParts, kMostAsked);
 }

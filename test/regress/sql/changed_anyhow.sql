@@ -1,6 +1,7 @@
 -- Statements put together by chance, of one table and of a tree of partitions that change by chance, each beside the
 -- exact plan: after every kind of change of some rows, with and without a refresh after it, by densities of times, dates,
--- numbers and words, of groups, of measures, and with a filter. More of them: KDE_AQP_ROUNDS=500.
+-- numbers and words, of groups, of measures (one of which has a single value at first), and with a filter; in some time
+-- zones; of columns that ALTER TYPE rewrote. More of them: KDE_AQP_ROUNDS=500.
 \set ECHO none
 \pset tuples_only on \\ \pset format unaligned
 \getenv rounds KDE_AQP_ROUNDS
@@ -13,21 +14,21 @@ SET TimeZone = 'Europe/Berlin';
 CREATE SCHEMA anyhow;
 SET search_path = anyhow, public;
 SELECT setseed(:seed);
-CREATE TABLE t (id bigint, at timestamptz, region text, word text, n int, amount numeric(12,2), f float8, d date) PARTITION BY RANGE (id);
+CREATE TABLE t (id bigint, at timestamptz, region text, word text, n int, amount numeric(12,2), f float8, d date, k int) PARTITION BY RANGE (id);
 SELECT format('CREATE TABLE t_%1$s PARTITION OF t FOR VALUES FROM (%2$s) TO (%3$s)', i, i*1000000, (i+1)*1000000) FROM generate_series(0, 19) i \gexec
 CREATE SEQUENCE s;
 CREATE FUNCTION row_of(leaf int) RETURNS t LANGUAGE sql VOLATILE AS $$
  SELECT ROW(leaf*1000000 + nextval('s') % 1000000, CASE WHEN random() < 0.01 THEN NULL ELSE timestamptz '2026-01-01' + leaf * interval '3 days' + (random()*5*86400)::numeric(20,6) * interval '1 second' END,
   (ARRAY['a','b','c',NULL,'d','e '])[1+floor(6*random()^2)::int], 'w' || floor(40*random()^2), CASE WHEN random() < 0.05 THEN NULL ELSE floor(1000*random()^3)::int END,
-  CASE WHEN random() < 0.03 THEN NULL ELSE round((1000*random()^4)::numeric, 2) END, floor(random()*64)/8, date '2026-01-01' + leaf*3 + floor(5*random())::int)::t $$;
+  CASE WHEN random() < 0.03 THEN NULL ELSE round((1000*random()^4)::numeric, 2) END, floor(random()*64)/8, date '2026-01-01' + leaf*3 + floor(5*random())::int, 5)::t $$;
 INSERT INTO t SELECT (row_of(l)).* FROM generate_series(0, 14) l, generate_series(1, 3000);
 CREATE TABLE u AS SELECT * FROM t;
 VACUUM ANALYZE t, u;
 CREATE FUNCTION fit_all(which text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM kde_fit(which, 'at', sample_rows => -1, measures => '{amount,n}'), kde_fit(which, 'at', sample_rows => -1, measures => '{amount,n,f}', group_by => 'region'),
+  PERFORM kde_fit(which, 'at', sample_rows => -1, measures => '{amount,n,k}'), kde_fit(which, 'at', sample_rows => -1, measures => '{amount,n,f,k}', group_by => 'region'),
     kde_fit(which, 'd', sample_rows => -1, measures => '{amount,n}', group_by => 'region, word'), kde_fit(which, 'n', sample_rows => -1), kde_fit(which, 'amount', sample_rows => -1),
-    kde_fit(which, 'word', sample_rows => -1, measures => '{amount,n}'), kde_fit(which, 'f', sample_rows => -1, group_by => 'region'), kde_fit(which, 'd', sample_rows => -1, measures => '{amount}', filter => 'region = ''a''');
+    kde_fit(which, 'word', sample_rows => -1, measures => '{amount,n,k}'), kde_fit(which, 'f', sample_rows => -1, group_by => 'region'), kde_fit(which, 'd', sample_rows => -1, measures => '{amount}', filter => 'region = ''a''');
   PERFORM kde_set_plain_sql(name, true, filter => filter) FROM kde_densities_full WHERE relation = which::regclass;
 END $$;
 SELECT fit_all('t'), fit_all('u');
@@ -38,7 +39,7 @@ BEGIN
   sel := any_of('count(*)', 'count(*), min(X), max(X)', 'count(X), count(*)', 'count(*) FILTER (WHERE X IS NOT NULL)');
   IF kind = 'at' THEN
     a := quote_literal((timestamptz '2026-01-01' + floor(1400*random()) * interval '1 hour')::text) || '::timestamptz'; b := quote_literal((timestamptz '2026-01-01' + floor(1400*random()) * interval '1 hour')::text) || '::timestamptz';
-    sel := any_of(sel, 'count(*), sum(amount), avg(n)', 'sum(n), min(amount), max(n), count(amount)', 'sum(f), count(f)', 'max(n), min(amount) FILTER (WHERE region = ''a'')');
+    sel := any_of(sel, 'count(*), sum(amount), avg(n)', 'sum(n), min(amount), max(n), count(amount)', 'sum(f), count(f)', 'sum(k), avg(k), min(k), max(k)', 'max(n), min(amount) FILTER (WHERE region = ''a'')');
     g := any_of('', 'region', 'date_trunc(''day'', at)', 'date_trunc(''hour'', at)', 'region, date_trunc(''day'', at)', 'date_trunc(''month'', at)');
     w := any_of(format('at >= %s', a), format('at < %s', b), format('at >= least(%s,%s) AND at < greatest(%1$s,%2$s)', a, b), 'at IS NOT NULL', format('at >= %s AND region = ''a''', a), format('at < %s AND region IN (''b'', ''e '')', b), format('at < %s AND region IS NULL', a));
   ELSIF kind IN ('d', 'fa') THEN
@@ -48,7 +49,7 @@ BEGIN
     w := any_of(format('d >= %s', a), format('d < %s', a), 'd IS NOT NULL', format('d = %s', a)) || CASE WHEN kind = 'fa' THEN ' AND region = ''a''' ELSE any_of('', ' AND word LIKE ''w1%''', ' AND region <> ''c''') END; kind := 'd';
   ELSIF kind = 'n' THEN w := any_of(format('n < %s', floor(1000*random())), format('n >= %s', floor(300*random())), format('n = %s', floor(50*random())), 'n IS NOT NULL'); g := any_of('', 'n'); sel := any_of(sel, 'sum(n), avg(n)', 'count(DISTINCT n)');
   ELSIF kind = 'amount' THEN w := any_of(format('amount < %s', floor(1000*random())), format('amount >= %s', floor(300*random())), 'amount IS NOT NULL'); sel := any_of(sel, 'sum(amount), avg(amount)');
-  ELSIF kind = 'word' THEN w := any_of('word IS NOT NULL', 'word <> ''w1'' AND word IN (''w1'', ''w2'', ''w5'')', 'length(word) = 2', 'word LIKE ''w1%''', 'word < ''w3''', 'word = ''w7'''); g := any_of('', 'word'); sel := any_of('count(*)', 'count(*), sum(amount)', 'max(n), min(amount)', 'min(n)', 'max(amount) FILTER (WHERE word < ''w2'')', 'count(*) FILTER (WHERE word LIKE ''%3'')');
+  ELSIF kind = 'word' THEN w := any_of('word IS NOT NULL', 'word <> ''w1'' AND word IN (''w1'', ''w2'', ''w5'')', 'length(word) = 2', 'word LIKE ''w1%''', 'word < ''w3''', 'word = ''w7'''); g := any_of('', 'word'); sel := any_of('count(*)', 'count(*), sum(amount)', 'max(n), min(amount)', 'min(n)', 'sum(k), max(k)', 'max(n) FILTER (WHERE word = ''w7'')', 'max(amount) FILTER (WHERE word < ''w2'')', 'count(*) FILTER (WHERE word LIKE ''%3'')');
   ELSE w := any_of('f < 4', 'f >= 1.5', 'f = 2.125', 'f IS NOT NULL'); g := any_of('', 'region'); END IF;
   sel := replace(sel, 'X', kind);
   RETURN format('SELECT %s%s FROM %s WHERE %s%s', CASE WHEN g <> '' THEN g || ', ' END, sel, which, w, CASE WHEN g <> '' THEN ' GROUP BY ' || any_of(g, g || any_of('', ' HAVING count(*) > 3')) END);
@@ -57,7 +58,7 @@ CREATE FUNCTION got(query text, way text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE result text; BEGIN PERFORM set_config('kde_aqp.approximate', way, true); EXECUTE format('SELECT array_agg(r::text ORDER BY r::text)::text FROM (%s) AS r', query) INTO result; RETURN result; END $$;
 CREATE TABLE seen (round int, change text, which text, query text, is_same boolean, by_density boolean, refreshed boolean);
 CREATE FUNCTION changed_by(which text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
-DECLARE l int := floor(15*random()); c text := any_of('insert','insert','insert1','update','update_all','delete','delete_blocks','group','move','extreme','gone_extreme','truncate','attach','detach','rollback','unread','leaf_delete','newword'); leaf text := CASE WHEN which = 't' THEN 't_' || l ELSE 'u' END; lo bigint := l * 1000000; b int;
+DECLARE l int := floor(15*random()); c text := any_of('insert','insert','insert1','update','update_all','delete','delete_blocks','group','move','extreme','gone_extreme','truncate','attach','detach','rollback','unread','leaf_delete','newword','constant','constant','rewrite'); leaf text := CASE WHEN which = 't' THEN 't_' || l ELSE 'u' END; lo bigint := l * 1000000; b int;
 BEGIN
   b := floor(random() * greatest(pg_relation_size(leaf) / 8192, 1));
   CASE c
@@ -77,11 +78,13 @@ BEGIN
   WHEN 'rollback' THEN BEGIN EXECUTE format('INSERT INTO %s SELECT (row_of(%s)).* FROM generate_series(1, 50)', which, l); RAISE division_by_zero; EXCEPTION WHEN division_by_zero THEN NULL; END;
   WHEN 'unread' THEN EXECUTE format('UPDATE %s SET id = id WHERE ctid >= ''(%s,1)'' AND ctid < ''(%s,1)''', leaf, b, b + 1);
   WHEN 'leaf_delete' THEN IF random() < 0.1 THEN EXECUTE format('DELETE FROM %s WHERE id >= %s AND id < %s AND region = %L', which, lo, lo + 1000000, any_of('a','b','e ')); END IF;
+  WHEN 'constant' THEN EXECUTE format('UPDATE %s SET k = %s WHERE ctid = ''(%s,%s)''', leaf, any_of('0', '-7', '9', '6', '5', 'NULL'), b, 1+floor(20*random()));
+  WHEN 'rewrite' THEN IF which = 'u' AND random() < 0.3 THEN ALTER TABLE u ALTER n TYPE bigint USING -n, ALTER f TYPE numeric(12,3) USING f + 1; IF random() < 0.5 THEN PERFORM fit_all('u'); END IF; END IF;
   WHEN 'newword' THEN EXECUTE format('UPDATE %s SET word = %L WHERE ctid = ''(%s,%s)''', leaf, any_of('zz', 'w99', 'w1'), b, 1+floor(20*random()));
   END CASE;
   RETURN c;
-EXCEPTION WHEN undefined_table THEN
-  EXECUTE format('CREATE TABLE %s PARTITION OF t FOR VALUES FROM (%s) TO (%s)', leaf, lo, lo + 1000000);
+EXCEPTION WHEN undefined_table OR check_violation THEN
+  EXECUTE format('CREATE TABLE IF NOT EXISTS %s PARTITION OF t FOR VALUES FROM (%s) TO (%s)', leaf, lo, lo + 1000000);
   RETURN 'attach empty';
 END $$;
 CREATE PROCEDURE ask_after_changes(first int, last int) LANGUAGE plpgsql AS $$
@@ -93,6 +96,7 @@ BEGIN
     COMMIT;
     refresh := random() < 0.7;
     IF refresh THEN PERFORM kde_refresh(which::regclass, force => true); COMMIT; END IF;
+    PERFORM set_config('TimeZone', any_of('Europe/Berlin', 'UTC', 'America/New_York', 'Asia/Kolkata'), false);
     FOR i IN 1 .. 12 LOOP
       q := query_of(which);
       before := (SELECT coalesce(sum(statements), 0) FROM kde_plain_sql WHERE outcome = 'answered by a density');

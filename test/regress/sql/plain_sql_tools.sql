@@ -6,6 +6,8 @@ CREATE SCHEMA plain_sql_tools;
 SET search_path = plain_sql_tools, public;
 SET kde_aqp.approximate_notice = off;
 SET TimeZone = 'UTC';
+-- A small table stands for a large one, where many parts cost less than rows.
+SET cpu_tuple_cost = 10;
 
 CREATE TABLE sales (
   id integer, sold_at timestamp NOT NULL, at timestamptz NOT NULL, day date NOT NULL, epoch bigint NOT NULL,
