@@ -105,6 +105,19 @@ count_regress() {  # exit status
     "$(count '(\.\.\. +FAILED|\.\.\. +failed|^not ok [0-9]+)' "$log")" "$1"
 }
 
+# What differs, also behind the lines of $log, for what_failed.
+show_diffs() {  # exit status, file...
+  local rc=$1 file
+  shift
+  [ "$rc" -ne 0 ] || return 0
+  for file in "$@"; do
+    [ -f "$file" ] || continue
+    show_tail 300 "$file" "regression.diffs"
+    grep -E '^[-+]' "$file" | head -n 60 >>"$log"
+  done
+  show_tail 40 "$CLUSTER_LOG" "server log"
+}
+
 # --- regress ------------------------------------------------------------------------------------
 # One after another in a database, in as many databases side by side as there are processors; in each
 # test_setup first, which has what they share. Whether a test passes does not depend on those before it.
@@ -149,12 +162,7 @@ run_regress() {
   count_regress $rc
   rm -rf "$log_dir/results" && mkdir "$log_dir/results"
   for file in "$CLUSTER_WORK"/regress/*/results/*.out; do cp "$file" "$log_dir/results/"; done  # each has test_setup
-  if [ $rc -ne 0 ]; then
-    for file in "$CLUSTER_WORK"/regress/*/regression.diffs; do
-      [ ! -f "$file" ] || show_tail 300 "$file" "regression.diffs"
-    done
-    show_tail 40 "$CLUSTER_LOG" "server log"
-  fi
+  show_diffs $rc "$CLUSTER_WORK"/regress/*/regression.diffs
 }
 
 # --- isolation ----------------------------------------------------------------------------------
@@ -175,11 +183,7 @@ run_isolation() {
     --inputdir="$out" --outputdir="$out" --bindir="$CLUSTER_BIN" --host="$PGHOST" --port="$PGPORT" \
     --user="$PGUSER" --dbname=isolation_regression --load-extension=kde_aqp $specs || rc=$?
   count_regress $rc
-  if [ $rc -ne 0 ]; then
-    show_tail 300 "$(ls "$out"/regression.diffs "$out"/output_iso/regression.diffs 2>/dev/null |
-      head -n 1)" "regression.diffs"
-    show_tail 40 "$CLUSTER_LOG" "server log"
-  fi
+  show_diffs $rc "$out"/regression.diffs "$out"/output_iso/regression.diffs
 }
 
 # --- tap ----------------------------------------------------------------------------------------
@@ -282,8 +286,10 @@ run_cuda-tap() {
 # Of a stage's output the lines that say what failed, for those who see only the end of a long log.
 what_failed() {  # stage
   local lines
-  lines=$(grep -E -A 6 "^# +Failed test|^\[  FAILED  \]|: Failure$|\.\.\. +(FAILED|failed)|^not ok|^t/.*\(Wstat: |ended with status" \
-    "$log_dir/$1" | head -n 60)
+  lines=$(
+    grep -E -A 6 "^# +Failed test|: Failure$|^t/.*\(Wstat: |ended with status" "$log_dir/$1" | head -n 60
+    grep -E "^\[  FAILED  \]|\.\.\. +(FAILED|failed)|^not ok|^[-+]" "$log_dir/$1" | head -n 60
+  )
   printf '%s:\n%s\n' "$1" "${lines:-nothing that names itself: see above}"
 }
 
