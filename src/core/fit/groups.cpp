@@ -30,6 +30,13 @@ Status Groups::find(const GroupCodes& codes, Group** group) {
   return Status::success();
 }
 
+int Groups::coarsest_level() const {
+  int level = -1;
+  for (const Group& group : groups_)
+    if (group.cells != nullptr) level = std::max(level, (*group.cells)->level());
+  return level;
+}
+
 Status Groups::add_group(const GroupCodes& codes) {
   groups_.emplace_back();
   Group& group = groups_.back();

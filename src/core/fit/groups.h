@@ -80,6 +80,8 @@ class Groups {
   // Rows read of it with an x: those sampled, or all.
   double rows(std::size_t group) const { return groups_[group].rows_read(); }
   const GroupCodes& codes(std::size_t group) const { return groups_[group].codes; }
+  // Where every row is read, of the levels at which they are counted.
+  int coarsest_level() const;
   // Its key as text; never called: NULL. Errors: out_of_memory; too_large for more than
   // kMostKeyBytes. But one that the sample had no row of is then left out, as if not found.
   Status set_key(std::size_t group, std::string_view key) noexcept;

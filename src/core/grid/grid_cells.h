@@ -353,4 +353,8 @@ class GridCells {
   std::size_t waiting_ = 0, batch_capacity_ = 0;
 };
 
+// The level of the coarsest cell of a stored list of times, at most a day's; -1: it has none, or is not of
+// times. list: valid.
+int coarsest_time_level(const Header& list);
+
 }  // namespace kde

@@ -446,4 +446,17 @@ Status GridCells::add(const Header& density, const Without& without) {
   return fit_into_most();
 }
 
+int coarsest_time_level(const Header& list) {
+  const RoundEnds ends(list.chain);
+  if (!ends.is_of_times()) return -1;
+  CellFinder finder(ends, list, false);
+  int level = -1;
+  for (const ListCell& cell : read_list(DensityView(&list), false)) {
+    GridEntry entry;
+    if (level < kDayLevel && cell.begin != cell.end && finder.find(cell, &entry))
+      level = std::max(level, std::min(entry.level, kDayLevel));
+  }
+  return level;
+}
+
 }  // namespace kde

@@ -154,10 +154,18 @@ struct Changes {
   double blocks = 0;   // of those wanted
 };
 
+// As long as those of before were made, where these were large.
+BlockNumber longest_of(double blocks, const StretchReader& kept) {
+  BlockNumber longest = longest_stretch(blocks);
+  for (int i = 0; i < kept.size(); ++i)
+    longest = Max(longest, kept.stretch(i).end - kept.stretch(i).first);
+  return longest;
+}
+
 Changes changes_of(const Proof& then, const Proof& now, const StretchReader& kept,
                    const ChangedStretches& found) {
   Changes out;
-  const BlockNumber longest = longest_stretch(blocks_of(now));
+  const BlockNumber longest = longest_of(blocks_of(now), kept);
   double covered = 0;
   for (int i = 0; i < found.n; ++i) {
     const Stretch& s = found.stretch[i];
@@ -346,7 +354,7 @@ KeptStretch* merged(const DensityRequest& request, const ColumnTypes& types,
 
 // In their order, those that follow each other put together where that is better.
 List* Road::put_together(List* stretches, double blocks, const StretchReader& kept) const {
-  const BlockNumber longest = longest_stretch(blocks);
+  const BlockNumber longest = longest_of(blocks, kept);
   list_sort(stretches, compare_stretches);
   List* out = NIL;
   const int n = list_length(stretches);
@@ -400,6 +408,10 @@ bool Road::read_changed(Relation relation, const StoredDensity& stored, const St
   reading_.result.blocks_total = static_cast<int64>(blocks);
   reading_.result.blocks_read = static_cast<int64>(changes.blocks);
   reading_.result.snapshot = GetActiveSnapshot();
+  if (kde::GroupView group; header_of(stored.value)->grouped != 0) {
+    kde::GroupsView groups(header_of(stored.value));
+    if (groups.next(&group)) level_of_groups_ = kde::coarsest_time_level(*group.density());
+  }
   Road* const roads[] = {this};
   for (const KeptStretch* stretch : of_list<const KeptStretch>(changes.wanted))
     fit_stretch(roads, 1, relation, *stretch);

@@ -25,7 +25,7 @@ struct DensityRequest {
   // none is.
   Size bytes = 0;
   // As of kde::GridCells::begin_at().
-  int level = -1;
+  int level = -1, level_of_groups = -1;
 
   // What blocks and rows are drawn by. Of each filter its own, the same at every fit: densities of
   // one seed by filter are added up as if they were drawn by themselves.
@@ -63,8 +63,9 @@ class Estimate : public RowSink {
   virtual const char* nothing_to_fit() const = 0;
   // NULLs read, where that is all there was.
   virtual double nulls_read() const { return 0; }
-  // At which rows are counted, if they are: as of GridCells.
+  // At which rows are counted, if they are: as of GridCells; and groups', the coarsest.
   virtual int level() const { return -1; }
+  virtual int level_of_groups() const { return -1; }
   // The exact sums over pairs that the method takes.
   virtual kde::SumsWork sums() const { return {}; }
   // Chooses the bandwidth and estimates. May be called again after an error.

@@ -42,7 +42,7 @@ class GroupEstimate final : public Estimate {
   void begin_rows(bool every_row) override {
     column_->begin_rows(every_row);
     every_row_ = every_row;
-    if (every_row) groups_.begin_every_row(request_.level);
+    if (every_row) groups_.begin_every_row(request_.level_of_groups);
   }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     if (!again_)
@@ -81,6 +81,7 @@ class GroupEstimate final : public Estimate {
   const char* nothing_to_fit() const override { return column_->nothing_to_fit(); }
   double nulls_read() const override { return column_->nulls_read(); }
   int level() const override { return column_->level(); }
+  int level_of_groups() const override { return groups_.coarsest_level(); }
   kde::SumsWork sums() const override { return column_->sums(); }
   kde::Status fit(const ColumnTypes& types, const kde::ReadShare& read, const kde::Engine& engine,
                   const kde::Control& control) noexcept override {

@@ -197,7 +197,8 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
     parts[k] = new (&part[k]) Road;
     DensityRequest* own = new (palloc(sizeof(DensityRequest))) DensityRequest(*roads[k]->request_);
     own->bytes = finer_bytes_of(stretch);
-    own->level = is_coarse(stretch) ? roads[k]->estimate_->level() : -1;
+    own->level = is_coarse(stretch) ? roads[k]->level_ : -1;
+    own->level_of_groups = is_coarse(stretch) ? roads[k]->level_of_groups_ : -1;
     part[k].begin(*own);
     ScanOptions& options = part[k].reading_.options;
     options.every_row = true;
@@ -206,8 +207,12 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
     options.first_block = stretch.first;
     options.end_block = stretch.end;
     part[k].reading_.seed = stretch.seed;
-    part[k].reading_.hash = static_cast<uint64*>(
-        MemoryContextAllocZero(roads[k]->context_, sizeof(uint64) * (stretch.end - stretch.first)));
+    const auto new_hashes = [&] {
+      return static_cast<uint64*>(MemoryContextAllocZero(
+          roads[k]->context_, sizeof(uint64) * (stretch.end - stretch.first)));
+    };
+    part[k].reading_.hash = new_hashes();
+    if (part[k].stores_column()) part[k].reading_.hash_of_column = new_hashes();
   }
   read(parts, n, relation, false);
   finish(parts, n);
@@ -225,23 +230,48 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
   for (int k = 0; k < n; ++k) {
     MemoryContext caller = MemoryContextSwitchTo(roads[k]->context_);
     const bool is_empty = part[k].why_ != nullptr;
-    const Estimate* of_column = is_empty ? nullptr : part[k].estimate_->of_column();
-    const auto keep = [&](const Estimate* estimate, List** in) {
+    const Reading& reading = part[k].reading_;
+    const auto keep = [&](const Estimate* estimate, const uint64* hash, List** in) {
       auto* kept = static_cast<KeptStretch*>(palloc(sizeof(KeptStretch)));
       *kept = stretch;
-      kept->hash = part[k].reading_.hash;
+      kept->hash = hash;
       if (estimate != nullptr)
         kept->density = reinterpret_cast<struct varlena*>(
             DatumGetPointer(density_to_datum(estimate->density())));
       *in = lappend(*in, kept);
     };
-    keep(is_empty ? nullptr : part[k].estimate_, &roads[k]->stretches_);
-    keep(of_column, &roads[k]->stretches_of_column_);
+    keep(is_empty ? nullptr : part[k].estimate_, reading.hash, &roads[k]->stretches_);
+    if (part[k].stores_column())
+      keep(is_empty ? nullptr : part[k].estimate_->of_column(), reading.hash_of_column,
+           &roads[k]->stretches_of_column_);
     MemoryContextSwitchTo(caller);
     part[k].end();
   }
   pfree(parts);
   pfree(part);
+}
+
+// Those that are too large have none yet, and come last; returns how many do not.
+int Road::fit_stretches(Road** roads, int n, Relation relation, const Proof& proof,
+                        BlockNumber longest) {
+  bool may_be_large = longest < largest_leaf(proof);
+  const auto is_good = [](const Road* road) {
+    return road->stretches_ == NIL ||
+           !is_large(*static_cast<const KeptStretch*>(llast(road->stretches_)));
+  };
+  for (const KeptStretch* stretch : of_list<const KeptStretch>(stretches_of(proof, longest))) {
+    fit_stretch(roads, n, relation, *stretch);
+    if (!may_be_large || !is_coarse(*stretch)) continue;
+    may_be_large = false;
+    Road** const end = std::partition(roads, roads + n, is_good);
+    for (Road** large = end; large < roads + n; ++large) {
+      (*large)->stretches_ = (*large)->stretches_of_column_ = NIL;
+      (*large)->has_long_stretches_ = true;
+    }
+    n = static_cast<int>(end - roads);
+    if (n == 0) break;
+  }
+  return n;
 }
 
 // All of a scan, which have its snapshot. Those whose rows cannot be fitted to are not read again.
@@ -252,9 +282,14 @@ void Road::fit_last_blocks(Road* const* roads, int n, Relation relation) {
   const auto good = static_cast<int>(
       std::partition(with, end, [](const Road* road) { return road->reading_.status.ok(); }) -
       with);
-  List* stretches = good > 0 ? stretches_of(with[0]->scan().proof) : NIL;
-  for (const KeptStretch* stretch : of_list<const KeptStretch>(stretches))
-    fit_stretch(with, good, relation, *stretch);
+  for (int k = 0; k < good; ++k) {
+    with[k]->level_ = with[k]->estimate_->level();
+    with[k]->level_of_groups_ = with[k]->estimate_->level_of_groups();
+  }
+  const Proof* proof = good > 0 ? &with[0]->scan().proof : nullptr;
+  BlockNumber longest = good > 0 ? longest_stretch(blocks_of(*proof)) : 0;
+  for (int done = 0; done < good; longest *= 2)
+    done += fit_stretches(with + done, good - done, relation, *proof, longest);
   for (Road** road = with; road < end; ++road) {
     UnregisterSnapshot((*road)->scan().snapshot);
     (*road)->reading_.result.snapshot = nullptr;
@@ -389,10 +424,9 @@ void Road::store(const DensityRequest& request, const Estimate& estimate, List* 
 void Road::store(DensityFit* fit) const {
   const DensityRequest& request = *request_;
   store(request, *estimate_, stretches_, fit);
-  const Estimate* of_column = estimate_->of_column();
-  // Not by a refresh: it may have been dropped, or have settings of its own. Nor if another session
-  // is fitting it, or the one there is was asked for otherwise.
-  if (of_column != nullptr && request.operation == Operation::fit) {
+  // Not if another session is fitting it, or the one there is was asked for otherwise.
+  if (stores_column()) {
+    const Estimate* of_column = estimate_->of_column();
     DensityRequest column = request;
     column.key = ungrouped(request.key);
     renew_references(&column.key);
@@ -401,7 +435,10 @@ void Road::store(DensityFit* fit) const {
     const bool locked = catalog_try_lock(column.key);
     const CatalogEntry* before = locked ? catalog_entry(column.key) : nullptr;
     DensityFit beside;
-    if (locked && (before == nullptr || is_covered(*before, column)))
+    const bool is_better = has_long_stretches_ && before != nullptr && before->has_stretches &&
+                           before->key.measures == column.key.measures &&
+                           judge(column.key.relation, before->proof).changed == Changed::nothing;
+    if (locked && !is_better && (before == nullptr || is_covered(*before, column)))
       store(column, *of_column, stretches_of_column_, &beside);
   }
   log_long_fit(request.key, fit->record, fit->sample_rows, begun_);

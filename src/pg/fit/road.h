@@ -85,10 +85,16 @@ class Road {
   static void fit_side_by_side(Road* const* roads, int n);
   // Of those that kept a scan's snapshot, the densities of the table's last blocks.
   static void fit_last_blocks(Road* const* roads, int n, Relation relation);
+  static int fit_stretches(Road** roads, int n, Relation relation, const Proof& proof,
+                           BlockNumber longest);
   static void fit_stretch(Road* const* roads, int n, Relation relation, const KeptStretch& stretch);
   bool read_changed(Relation relation, const StoredDensity& stored, const StretchReader& kept,
                     const Proof& now);
   List* put_together(List* stretches, double blocks, const StretchReader& kept) const;
+  // Beside its own. Not by a refresh: it may have been dropped, or have settings of its own.
+  bool stores_column() const {
+    return estimate_->of_column() != nullptr && request_->operation == Operation::fit;
+  }
   bool has_exact_sums() const { return estimate_->sums().sums > 0; }
   void fit_alone();
   void store(const DensityRequest& request, const Estimate& estimate, List* stretches,
@@ -99,9 +105,12 @@ class Road {
   Estimate* estimate_;
   ColumnTypes types_;
   Reading reading_;
+  // As of DensityRequest, of stretches of which less is known.
+  int level_ = -1, level_of_groups_ = -1;
   List* stretches_ = NIL;            // KeptStretch*, of its last blocks
   List* stretches_of_column_ = NIL;  // the column's own
   bool has_no_stretches_ = false;    // one of them could not be taken out
+  bool has_long_stretches_ = false;  // as those of the groups were too large
   double scan_ms_;                   // its share
   Counters counters_;                // before the rows were read
   const char* why_ = nullptr;

@@ -63,10 +63,21 @@ bool are_better_one(const KeptStretch& a, const KeptStretch& b, BlockNumber end,
          kGrowth * both <= (kGrowth - 1) * (end - a.first);
 }
 
-List* stretches_of(const Proof& proof) {
+BlockNumber largest_leaf(const Proof& proof) {
+  BlockNumber blocks = 0;
+  for (int i = 0; i < proof.leaves; ++i) blocks = Max(blocks, proof.leaf[i].blocks);
+  return blocks;
+}
+
+bool is_large(const KeptStretch& stretch) {
+  constexpr Size kLargest = BLCKSZ / 16;
+  return stretch.density != nullptr &&
+         VARSIZE_ANY(stretch.density) > kLargest * (stretch.end - stretch.first);
+}
+
+List* stretches_of(const Proof& proof, BlockNumber longest) {
   const double blocks = blocks_of(proof);
   const bool all = blocks <= kMostCovered && proof.leaves <= kMostLeavesCovered;
-  const BlockNumber longest = longest_stretch(blocks);
   List* out = NIL;
   const uint64 seed = new_hash_seed();
   const int newest = Max(proof.leaves - kMostLeaves, 0);

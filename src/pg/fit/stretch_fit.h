@@ -23,12 +23,16 @@ inline Size finer_bytes_of(const KeptStretch& stretch) {
 // Whether a request's density, if it is of every row, can have rows taken out: it counts them.
 bool may_have_stretches(const DensityRequest& request);
 
-// Of the leaves that a scan read, KeptStretch* without densities.
-List* stretches_of(const Proof& proof);
+// Of the leaves that a scan read, none longer than that, KeptStretch* without densities.
+List* stretches_of(const Proof& proof, BlockNumber longest);
 
-// Blocks of all leaves; and of one stretch, at most.
+// Blocks of all leaves, and of the largest; and of one stretch, at most.
 double blocks_of(const Proof& proof);
+BlockNumber largest_leaf(const Proof& proof);
 BlockNumber longest_stretch(double blocks);
+// Whether a stretch's density takes more than a sixteenth of what its blocks do: then longer ones take less
+// in sum, where they have the same groups and cells.
+bool is_large(const KeptStretch& stretch);
 // Adds those of blocks [first, end) of a leaf, which it ends with.
 void add_stretches(List** out, Oid leaf, BlockNumber first, BlockNumber end, BlockNumber longest);
 // Whether two that follow each other are better one, in a leaf that ends there.

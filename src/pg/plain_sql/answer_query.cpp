@@ -89,6 +89,7 @@ class PlainAnswering {
     }
     if (is_as_of_then() && state_.out.outcome == PlainOutcome::answered && !any_row_)
       (void)refuse(PlainOutcome::beyond);
+    tell_of_unread();
     return state_.out;
   }
 
@@ -114,6 +115,25 @@ class PlainAnswering {
       answer_groups();
     else
       answer_all();
+  }
+
+  // Blocks that changed and are not read are why an answer is not for certain.
+  void tell_of_unread() {
+    const PlainOutcome why = state_.out.outcome;
+    if (changed_.unread == 0 || state_.asked.rest->most_blocks() == 0 ||
+        (why != PlainOutcome::inaccurate && why != PlainOutcome::unsure &&
+         why != PlainOutcome::new_groups && why != PlainOutcome::nulls))
+      return;
+    state_.out.outcome = PlainOutcome::unproven;
+    const PlainRest& rest = *state_.asked.rest;
+    state_.out.detail =
+        rest.is_dear()
+            ? psprintf("reading %.0f blocks that changed may cost more than the exact plan",
+                       changed_.unread)
+            : psprintf(
+                  "%.0f blocks changed, and at most %.0f are read "
+                  "(\"kde_aqp.approximate_scan_size\")",
+                  changed_.unread, rest.most_blocks());
   }
 
   bool is_as_of_then() const { return mode_ == Mode::as_of_then; }
@@ -539,11 +559,7 @@ class PlainAnswering {
   // Whether all groups are known that the answer needs: those that a sample did not meet, and where
   // it is by them those that came since. Else rows of these are among those changed.
   bool knows_groups(double unseen) {
-    if (is_by_keys() && rows_.options.changed_rows >= 0.5) {
-      if (state_.asked.rest != nullptr && state_.asked.rest->is_dear())
-        state_.out.detail = "reading what has changed may cost more than the exact plan";
-      return refuse(PlainOutcome::new_groups);
-    }
+    if (is_by_keys() && rows_.options.changed_rows >= 0.5) return refuse(PlainOutcome::new_groups);
     rows_.may_be_new = true;
     return !(unseen >= 0.5) || refuse(PlainOutcome::unseen);
   }

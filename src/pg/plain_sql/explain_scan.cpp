@@ -49,8 +49,8 @@ const char* density_names(const ScanState* s) {
 const char* promise_of(const PlainAnswers& a) {
   const char* within = a.error > 0 ? psprintf("within %s %%", percent_up(a.error)) : "exact";
   if (a.blocks_read > 0)
-    return psprintf("%s, with %.0f block%s read for what changed since its fit", within, a.blocks_read,
-                    a.blocks_read == 1 ? "" : "s");
+    return psprintf("%s, with %.0f block%s read for what changed since its fit", within,
+                    a.blocks_read, a.blocks_read == 1 ? "" : "s");
   const char* since = time_of(a.as_of);
   if (a.as_of_then && std::isinf(a.changed_rows))
     return psprintf("%s as of %s; what changed since is not known", within, since);

@@ -29,7 +29,10 @@ class Finding {
     if (!find_changed(relation_, proof_, out_.stretch, out_.n, &came, &out_.leaves)) return false;
     make_room(list_length(came));
     for (const Stretch* leaf : of_list<const Stretch>(came)) add(*leaf, -1);
-    if (blocks_in_runs() > most) return false;
+    if (const double blocks = blocks_in_runs(); blocks > most) {
+      out_.unread = blocks;
+      return false;
+    }
     root_ = table_open(relation_, NoLock);
     forget_unchanged();
     if (moved == Moved::unchanged) forget_moved();

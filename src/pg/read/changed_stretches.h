@@ -18,6 +18,7 @@ struct ChangedStretches {
   int n = 0;
   uint64 leaves = 0;     // that there are, as a set
   bool are_all = false;  // each block of then is in one that is kept
+  double unread = 0;     // blocks, where those are more than may be read
 
   bool is_kept(int i) const { return number[i] >= 0; }
   // Of what came the whole is one.

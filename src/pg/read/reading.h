@@ -55,7 +55,9 @@ struct Reading {
   RowSink* sink = nullptr;
   bool keep_snapshot = false;
   // Of a stretch of blocks, what the rows of each are (block_hash.h), by that seed; null: not wanted.
+  // The second: without the columns that groups are by.
   uint64* hash = nullptr;
+  uint64* hash_of_column = nullptr;
   uint64 seed = 0;
   bool done = false;
   ScanResult result;

@@ -8,6 +8,7 @@
 
 #include "pg/aggregate/cells_aggregate.h"
 #include "pg/base/pinned.h"
+#include "pg/catalog/expression.h"
 #include "pg/progress/progress.h"
 #include "pg/read/block_hash.h"
 #include "pg/read/block_range.h"
@@ -45,16 +46,29 @@ void read_stretch(Scan* s, Relation rel) {
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
   TableScanDesc scan = begin_block_scan(rel, s->snapshot);
   set_block_range(scan, s->options.first_block, end);
-  auto* hasher = static_cast<RowHasher*>(palloc(sizeof(RowHasher) * s->n));
+  struct Hashed {
+    RowHasher hasher;
+    uint64* blocks;
+  };
+  auto* hashed = static_cast<Hashed*>(palloc(sizeof(Hashed) * 2 * s->n));
+  int size = 0;
+  const auto hash = [&](const DensityKey& key, uint64 seed, uint64* blocks) {
+    int n;
+    const AttrNumber* columns = columns_of(columns_read_by(key), &n);
+    hashed[size].hasher.begin(s->relation, rel, columns, n, seed);
+    hashed[size++].blocks = blocks;
+  };
   for (int i = 0; i < s->n; ++i) {
     const Reading& reading = *s->served[i].reading;
-    int n;
-    const AttrNumber* columns = columns_of(columns_read_by(*reading.key), &n);
-    hasher[i].begin(s->relation, rel, columns, n, reading.seed);
+    hash(*reading.key, reading.seed, reading.hash);
+    if (reading.hash_of_column == nullptr) continue;
+    DensityKey column = ungrouped(*reading.key);
+    renew_references(&column);
+    hash(column, reading.seed, reading.hash_of_column);
   }
   while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
     const BlockNumber at = ItemPointerGetBlockNumber(&slot->tts_tid) - s->options.first_block;
-    for (int i = 0; i < s->n; ++i) s->served[i].reading->hash[at] += hasher[i].hash_of(slot);
+    for (int i = 0; i < size; ++i) hashed[i].blocks[at] += hashed[i].hasher.hash_of(slot);
     s->readers.take(slot);
   }
   table_endscan(scan);

@@ -97,6 +97,36 @@ SELECT look();
 DROP TABLE other;
 SELECT look();
 SELECT count(*) FROM kept;
+-- The column's own density, stored beside one by groups, is of its own columns: blocks are what they were where rows are of
+-- other groups now, or moved.
+CREATE TABLE moved AS SELECT i AS k, i * 7919 % 500 AS x, 'r' || i % 3 AS region, repeat('x', 500) AS pad FROM generate_series(1, 3000) AS i;
+VACUUM moved;
+SELECT FROM kde_fit('moved', 'x', sample_rows => -1, group_by => 'region');
+SELECT kde_set_plain_sql('moved.x', true);
+UPDATE moved SET region = 'r9' WHERE k % 100 = 7;
+CREATE FUNCTION answered(query text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE line text; BEGIN
+  PERFORM kde_approximate('all');
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+    IF line ~ 'Answered' THEN RETURN trim(line); END IF;
+  END LOOP;
+END $$;
+SELECT answered('SELECT count(*) FROM moved WHERE x < 77');
+DROP TABLE moved;
+-- Many groups in each stretch: fewer of them, which take no more than a sixteenth of the table. A column's own that has more is kept.
+CREATE TABLE many AS SELECT i * 7919 % 500 AS x, 'group ' || i % 300 AS region, repeat('x', 1000) AS pad FROM generate_series(1, 36000) AS i;
+VACUUM many;
+SELECT FROM kde_fit('many', 'x', sample_rows => -1);
+SELECT FROM kde_fit('many', 'x', sample_rows => -1, group_by => 'region');
+CREATE FUNCTION of_many() RETURNS SETOF text LANGUAGE sql AS $$
+  SELECT format('by %s: more than 40 stretches: %s, of all blocks: %s, they are small: %s', f.groups, count(*) > 40, sum(end_block - first_block) = pg_relation_size('many') / 8192,
+    sum(octet_length(s.density)) < pg_relation_size('many') / 16)
+  FROM fitted AS f JOIN kept AS s ON s.density_id = f.id WHERE f.relation = 'many'::regclass GROUP BY f.groups ORDER BY f.groups $$;
+SELECT of_many();
+-- A refresh leaves them as long.
+DELETE FROM many WHERE ctid = '(1,1)';
+SELECT blocks_read < pg_relation_size('many') / 8192 / 2 AS less_than_half FROM kde_refresh('many', force => true);
+SELECT of_many();
+DROP TABLE many;
 -- Words, by their texts: each stretch ranks its own. Where some share a rank, or equal values are printed unlike, all are read.
 DELETE FROM statement;
 CREATE TABLE talk AS SELECT i AS k, 'word ' || i * i % 37 AS word, (i % 100 / 10.0)::numeric(8,1) AS y, repeat('x', 500) AS pad FROM generate_series(1, 3000) AS i;
