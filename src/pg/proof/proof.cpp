@@ -398,6 +398,20 @@ Proof unproven(Unproven why, TimestampTz since) {
   return unproven(why, out);
 }
 
+namespace {
+
+bool are_all_set(Oid relation, const Proof& proof) {
+  BlockNumber clear = 0;
+  (void)for_leaves(relation, [&](Relation rel) {
+    const ProofLeaf* leaf = find_leaf(proof, RelationGetRelid(rel));
+    clear += leaf != nullptr ? count_clear(rel, leaf->blocks) : 1;
+    return Unproven::no;
+  });
+  return clear == 0;
+}
+
+}  // namespace
+
 Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
   Proof out;
   out.as_of = begun != nullptr ? begun->at : GetCurrentTransactionStartTimestamp();
@@ -408,7 +422,6 @@ Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
   out.system = GetSystemIdentifier();
   out.lsn = begun != nullptr ? begun->lsn : GetXLogInsertRecPtr();
   int room = 0;
-  BlockNumber clear = 0;
   Unproven not_proven = Unproven::no;
   const Unproven not_seen = for_leaves(relation, [&](Relation rel) -> Unproven {
     if (out.leaves == room) {
@@ -427,16 +440,16 @@ Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
     }
     leaf.blocks = RelationGetNumberOfBlocks(rel);
     leaf.rows_a_block = rows_a_block(RelationGetDescr(rel));
-    clear += count_clear(rel, leaf.blocks);
     return Unproven::no;
   });
   if (not_seen != Unproven::no) out.leaves = 0;
   out.why = not_seen != Unproven::no ? not_seen : not_proven;
   out.known = out.why == Unproven::no;
   if (!out.known) return out;
-  out.all_set = clear == 0;
   out.all_ended = begun != nullptr && !has_own_changes(relation) &&
                   (sees_all_before(snapshot, begun->next) || are_among(out, begun->unwritten));
+  // The less, and a look at every leaf's map.
+  if (!out.all_ended) out.all_set = are_all_set(relation, out);
   return out;
 }
 

@@ -100,8 +100,8 @@ struct Proof {
   Unproven why = Unproven::no;  // not known
   bool known = false;
   bool was_stored = false;       // else nothing was, as in a row that came by a dump
-  bool all_set = false;          // blocks' own LSNs prove, too, where their bits are set
-  bool all_ended = false;        // or wherever
+  bool all_ended = false;        // blocks' own LSNs prove, too
+  bool all_set = false;          // else where their bits are set
   ProofLeaf* leaf = nullptr;     // in the order of their numbers
   AttrNumber* column = nullptr;  // of the relation, those that were read, ascending
 };
