@@ -70,7 +70,7 @@ BlockNumber largest_leaf(const Proof& proof) {
 }
 
 bool is_large(const KeptStretch& stretch) {
-  constexpr Size kLargest = BLCKSZ / 16;
+  constexpr Size kLargest = BLCKSZ / 8;
   return stretch.density != nullptr &&
          VARSIZE_ANY(stretch.density) > kLargest * (stretch.end - stretch.first);
 }

@@ -30,7 +30,7 @@ List* stretches_of(const Proof& proof, BlockNumber longest);
 double blocks_of(const Proof& proof);
 BlockNumber largest_leaf(const Proof& proof);
 BlockNumber longest_stretch(double blocks);
-// Whether a stretch's density takes more than a sixteenth of what its blocks do: then longer ones take less
+// Whether a stretch's density takes more than an eighth of what its blocks do: then longer ones take less
 // in sum, where they have the same groups and cells.
 bool is_large(const KeptStretch& stretch);
 // Adds those of blocks [first, end) of a leaf, which it ends with.
