@@ -541,6 +541,21 @@ TEST(FitCells, AreExactAtRoundEnds) {
   }
 }
 
+// No cell is wider than people ask about times, and the first shape's are as wide somewhere.
+TEST(FitCells, OfTimesTellTheCoarsest) {
+  for (const Shape& shape : shapes()) {
+    SCOPED_TRACE(shape.name);
+    const Fitted f = Fitted::of(shape, rows_of(shape, kRows, 6));
+    const Header& list = f.density().header();
+    const RoundEnds ends(list.chain);
+    const int level = coarsest_time_level(list);
+    ASSERT_EQ(level >= 0, ends.is_of_times());
+    if (level < 0) continue;
+    EXPECT_LE(ends.step(level), shape.step);
+    if (&shape == &shapes()[0]) EXPECT_EQ(ends.step(level), shape.step);
+  }
+}
+
 TEST(FitCells, HoldTheTruthBetweenThem) {
   for (const std::size_t budget : {kGridBytes, std::size_t{16384}}) {
     for (const Shape& shape : shapes()) {

@@ -251,7 +251,6 @@ void Road::fit_stretch(Road* const* roads, int n, Relation relation, const KeptS
   pfree(part);
 }
 
-// Those that are too large have none yet, and come last; returns how many do not.
 int Road::fit_stretches(Road** roads, int n, Relation relation, const Proof& proof,
                         BlockNumber longest) {
   bool may_be_large = longest < largest_leaf(proof);

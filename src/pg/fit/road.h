@@ -85,6 +85,8 @@ class Road {
   static void fit_side_by_side(Road* const* roads, int n);
   // Of those that kept a scan's snapshot, the densities of the table's last blocks.
   static void fit_last_blocks(Road* const* roads, int n, Relation relation);
+  // The same of stretches no longer than that. Those whose first is too large get none, and come last;
+  // returns how many others there are.
   static int fit_stretches(Road** roads, int n, Relation relation, const Proof& proof,
                            BlockNumber longest);
   static void fit_stretch(Road* const* roads, int n, Relation relation, const KeptStretch& stretch);

@@ -400,14 +400,18 @@ Proof unproven(Unproven why, TimestampTz since) {
 
 namespace {
 
+// Whether the bits of all blocks are set. A leaf that was detached meanwhile is not seen, and may come back.
 bool are_all_set(Oid relation, const Proof& proof) {
   BlockNumber clear = 0;
+  int seen = 0;
   (void)for_leaves(relation, [&](Relation rel) {
     const ProofLeaf* leaf = find_leaf(proof, RelationGetRelid(rel));
-    clear += leaf != nullptr ? count_clear(rel, leaf->blocks) : 1;
+    if (leaf == nullptr) return Unproven::no;
+    ++seen;
+    clear += count_clear(rel, leaf->blocks);
     return Unproven::no;
   });
-  return clear == 0;
+  return clear == 0 && seen == proof.leaves;
 }
 
 }  // namespace
